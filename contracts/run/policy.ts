@@ -1,0 +1,45 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+const oneOf = <const V extends readonly string[]>(values: V) =>
+  Type.Union(values.map(value => Type.Literal(value as V[number])))
+
+/** A fine-grained effect on tool calls. `pattern` is `tool` or `tool(argument pattern)`. */
+export const PermissionRule = Type.Object({
+  pattern: Type.String({ minLength: 1, maxLength: 4096 }),
+  effect: oneOf(['allow', 'ask', 'deny']),
+})
+export type PermissionRule = Readonly<Static<typeof PermissionRule>>
+
+export const SandboxScope = oneOf(['workspace', 'local', 'unrestricted'])
+export type SandboxScope = Static<typeof SandboxScope>
+
+export const NetworkAccess = oneOf(['allow', 'deny'])
+export type NetworkAccess = Static<typeof NetworkAccess>
+
+export const ApprovalPolicy = oneOf(['none', 'destructive', 'all'])
+export type ApprovalPolicy = Static<typeof ApprovalPolicy>
+
+/** `permissions` of a run request; an absent or empty value means the default. */
+export const Permissions = Type.Object({
+  sandbox: Type.Optional(Type.Union([SandboxScope, Type.Literal('')])),
+  approval: Type.Optional(Type.Union([ApprovalPolicy, Type.Literal('')])),
+  network: Type.Optional(Type.Union([NetworkAccess, Type.Literal('')])),
+  rules: Type.Optional(Type.Array(PermissionRule, { maxItems: 1000 })),
+  unattended: Type.Optional(oneOf(['wait', 'deny', 'fail'])),
+})
+export type Permissions = Readonly<Static<typeof Permissions>>
+
+/**
+ * What a run may do, decided at admission and frozen: no reload, prompt or tool loosens it afterwards.
+ * `allowedTools` undefined means every tool that is offered at all.
+ */
+export interface RunPolicy {
+  readonly sandbox: SandboxScope
+  readonly approval: ApprovalPolicy
+  readonly network: NetworkAccess
+  readonly rules: readonly PermissionRule[]
+  /** What a call that needs somebody's word does when nobody is there: wait (default), be denied, or fail the run. */
+  readonly unattended: 'wait' | 'deny' | 'fail'
+  readonly allowedTools?: readonly string[]
+  readonly deniedTools: readonly string[]
+}
