@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http'
+import { Failure } from '#contracts/errors'
+
+const NAME = 'authorization'
+
+/**
+ * The token a request shows: of its Authorization header, else of `?token=` (for event streams of browsers). A header that
+ * is there but not a bearer token is refused, whatever the query says, and so is anything given twice.
+ */
+export function tokenOf(request: IncomingMessage): string {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    const [, token] = /^Bearer +([^\s,]+) *$/i.exec(authorization) ?? []
+    if (token === undefined || isRepeated(request.rawHeaders)) throw unauthorized()
+    return token
+  }
+  const { url = '' } = request
+  const mark = url.indexOf('?')
+  const tokens = mark === -1 ? [] : new URLSearchParams(url.slice(mark + 1)).getAll('token')
+  const [token] = tokens
+  if (token === undefined || token === '' || tokens.length > 1) throw unauthorized()
+  return token
+}
+
+const unauthorized = () => new Failure('unauthorized', 'authorization required')
+
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let found = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === NAME.length && name.toLowerCase() === NAME) found++
+  }
+  return found > 1
+}

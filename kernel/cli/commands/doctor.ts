@@ -1,0 +1,22 @@
+import type { ConfigOptions } from '../environment.js'
+import { type AddCommand, type ConnectionOptions, examples, withConfig, withConnection } from '../options.js'
+
+/** `runwright doctor`. */
+export const addDoctorCommand: AddCommand = (program, environment, done) => {
+  withConnection(withConfig(program.command('doctor')), environment)
+    .description(
+      'Check what a daemon needs here, and say what to do about what is missing. Exits 1 when something fails.',
+    )
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examples([
+        ['runwright doctor', 'before the first start, and when something is odd'],
+        ['runwright doctor --config team.toml', 'with this configuration'],
+      ]),
+    )
+    .action(async (options: ConfigOptions & ConnectionOptions & { readonly json?: boolean }) => {
+      const { examine } = await import('../doctor/examine.js')
+      done(await examine(environment, options))
+    })
+}

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { PluginLog, PluginManifest } from '#contracts/plugin'
+import { SANDBOX } from '#contracts/ports'
+import type { HostOptions, PluginSource } from '../../host/host-options.js'
+
+/** What is needed to open the plugin that confines commands without a daemon. */
+export interface ProbeOptions extends Pick<HostOptions, 'configure' | 'shelf'> {
+  /** Folders of compiled plugins; those that provide no sandbox are left alone. */
+  readonly plugins: readonly Pick<PluginSource, 'name' | 'dir'>[]
+}
+
+/** Why commands cannot be confined on this machine, and what to do about it; undefined when they can. */
+export async function sandboxProblem(options: ProbeOptions, root: string): Promise<string | undefined> {
+  const { PluginHost } = await import('../../host/host.js')
+  const sources: PluginSource[] = []
+  for (const plugin of options.plugins)
+    if (await providesSandbox(plugin.dir)) sources.push({ ...plugin, origin: 'bundled' })
+  if (sources.length === 0)
+    return 'no plugin that confines commands is there and switched on; put plugins/bubblewrap back'
+  const host = new PluginHost({
+    sources: async () => sources,
+    configure: options.configure,
+    shelf: options.shelf,
+    kernelPorts: new Map(),
+    compose: async () => ({ routing: () => undefined, close: async () => undefined, routes: [] }),
+    log: SILENT,
+  })
+  try {
+    await host.sync()
+    const policy = { scope: 'workspace', network: 'allow', root, extraDirs: [], hiddenPaths: [] } as const
+    return (await host.current.port(SANDBOX)?.check(policy))?.reason
+  } finally {
+    await host.close()
+  }
+}
+
+async function providesSandbox(dir: string): Promise<boolean> {
+  const { plugin } = (await import(pathToFileURL(join(dir, 'index.js')).href)) as { readonly plugin: PluginManifest }
+  return plugin.provides?.some(({ id }) => id === SANDBOX.id) ?? false
+}
+
+const silent = (): void => undefined
+const SILENT: PluginLog = { debug: silent, info: silent, warn: silent, error: silent }

@@ -1,0 +1,202 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '#contracts/errors'
+import { parseEventId, type StoredEvent } from '#contracts/event/envelope'
+import type { Events } from '#contracts/event/events'
+import { isTerminalEvent } from '#contracts/event/payloads'
+import type { Identity } from '#contracts/identity'
+import { isSettled } from '#contracts/run/run'
+import type { Runs } from '#contracts/run/runs'
+import type { MessageStore } from '#contracts/store/message-store'
+import type { RunStore } from '#contracts/store/run-store'
+import type { EventHub } from './hub.js'
+import type { RunLog } from './run-log.js'
+import { ConversationSource, type EventSource, RunSource, readEvents } from './sources.js'
+import { SseStream } from './sse-stream.js'
+
+/** How often the right of every open stream is checked again. */
+const RECHECK_MS = 2_000
+const FOLLOW_PAGE = 500
+const STALLED_MS = 20_000
+
+export interface EventStreamsOptions {
+  readonly hub: EventHub
+  readonly runs: Pick<Runs, 'read'>
+  readonly store: () => RunStore
+  readonly messages: () => MessageStore
+  readonly keepaliveSeconds: () => number
+  /** How long a reader may take nothing before it is cut; 20 s. */
+  readonly stalledMs?: number
+  readonly isStillValid: (identity: Identity) => Promise<boolean>
+  /** Hands back the lease a request holds on its epoch. */
+  readonly releaseLease: (response: ServerResponse) => void
+}
+
+/** Readers of the log, and every open stream of this process. */
+export class EventStreams implements Events {
+  readonly #open = new Set<SseStream>()
+  #recheck: NodeJS.Timeout | undefined
+  #isRechecking = false
+  #isClosing = false
+
+  constructor(private readonly options: EventStreamsOptions) {}
+
+  async read(
+    tenantId: string,
+    runId: string,
+    after: number | undefined,
+    limit: number,
+  ): Promise<readonly StoredEvent[] | undefined> {
+    if (!(await this.options.runs.read(tenantId, runId))) return undefined
+    return readEvents(this.options.hub, this.options.store(), tenantId, runId, after ?? -1, limit)
+  }
+
+  async follow(
+    tenantId: string,
+    runId: string,
+    after: number | undefined,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
+    if (!(await this.options.runs.read(tenantId, runId))) return undefined
+    return this.#pages(tenantId, runId, after ?? -1, signal)
+  }
+
+  async *#pages(
+    tenantId: string,
+    runId: string,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredEvent[]> {
+    const { hub } = this.options
+    for (let at = after; ; ) {
+      signal.throwIfAborted()
+      const log = hub.find(tenantId, runId)
+      const append = log && nextAppend(log, signal)
+      let events: readonly StoredEvent[]
+      try {
+        events = await readEvents(hub, this.options.store(), tenantId, runId, at, FOLLOW_PAGE)
+        if (events.length === 0) {
+          if (!append || log?.isEnded) return
+          await append.came
+        }
+      } finally {
+        append?.forget()
+      }
+      const last = events.at(-1)
+      if (!last) continue
+      at = last.seq
+      yield events
+      if (isTerminalEvent(last.type)) return
+    }
+  }
+
+  async streamRun(request: FastifyRequest, reply: FastifyReply, runId: string): Promise<void> {
+    const { tenantId } = request.identity
+    const run = await this.options.runs.read(tenantId, runId)
+    if (!run) throw new Failure('not_found', `no run ${runId}`)
+    const cursor = parseEventId(lastEventId(request))
+    const after = cursor?.runId === runId ? cursor.seq : -1
+    if (isSettled(run.status) && after >= run.progress.next_seq - 1) {
+      // Nothing is left and nothing will come: 204 is what tells an EventSource not to ask again.
+      reply.code(204).send()
+      return
+    }
+    this.#attach(request, reply, new RunSource(this.options.hub, this.options.store(), tenantId, runId, after))
+  }
+
+  async streamConversation(request: FastifyRequest, reply: FastifyReply, conversationId: string): Promise<void> {
+    const { tenantId } = request.identity
+    const store = this.options.store()
+    const [newest] = await store.list(tenantId, { conversationId, limit: 1 })
+    if (!newest && !(await this.options.messages().load(tenantId, conversationId)))
+      throw new Failure('not_found', `no conversation ${conversationId}`)
+    const cursor = parseEventId(lastEventId(request))
+    const isKnown = cursor && (await store.conversationEvents(tenantId, conversationId, cursor, 1)) !== 'unknown'
+    const source = new ConversationSource(
+      this.options.hub,
+      store,
+      tenantId,
+      conversationId,
+      isKnown ? cursor : undefined,
+    )
+    this.#attach(request, reply, source, cursor && !isKnown ? { 'x-conversation-resync': 'required' } : undefined)
+  }
+
+  /** Open streams. */
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Ends every stream, each with the hint to come back. */
+  closeAll(): void {
+    this.#isClosing = true
+    for (const stream of [...this.#open]) stream.farewell()
+  }
+
+  #attach(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    source: EventSource,
+    headers?: Readonly<Record<string, string>>,
+  ): void {
+    reply.hijack()
+    const stream = new SseStream(
+      reply.raw,
+      source,
+      {
+        keepaliveMs: this.options.keepaliveSeconds() * 1000,
+        stalledMs: this.options.stalledMs ?? STALLED_MS,
+        identity: request.identity,
+        headers: { ...(reply.getHeaders() as Record<string, string>), ...headers },
+      },
+      closed => this.#closed(closed),
+    )
+    if (stream.isClosed) return
+    this.#open.add(stream)
+    this.#recheck ??= setInterval(() => void this.#recheckAll(), RECHECK_MS).unref()
+    this.options.releaseLease(reply.raw)
+    if (this.#isClosing) stream.farewell()
+  }
+
+  #closed(stream: SseStream): void {
+    this.#open.delete(stream)
+    if (this.#open.size > 0) return
+    clearInterval(this.#recheck)
+    this.#recheck = undefined
+  }
+
+  async #recheckAll(): Promise<void> {
+    if (this.#isRechecking) return
+    this.#isRechecking = true
+    for (const stream of [...this.#open]) {
+      const { identity } = stream.options
+      if (identity.keyPrefix === undefined) continue
+      const isValid = await this.options.isStillValid(identity).catch(() => true)
+      if (!isValid) stream.cut()
+    }
+    this.#isRechecking = false
+  }
+}
+
+/** The header of a reader that comes back. */
+function lastEventId(request: FastifyRequest): string | undefined {
+  const header = request.headers['last-event-id']
+  return typeof header === 'string' ? header : undefined
+}
+
+/** The next append to a log, or the end of the signal; forget it when nobody waits any more. */
+function nextAppend(log: RunLog, signal: AbortSignal): { readonly came: Promise<void>; forget(): void } {
+  let done = (): void => undefined
+  const came = new Promise<void>(resolve => {
+    done = resolve
+  })
+  const undo = log.onAppend(done)
+  signal.addEventListener('abort', done, { once: true })
+  return {
+    came,
+    forget() {
+      undo()
+      signal.removeEventListener('abort', done)
+    },
+  }
+}

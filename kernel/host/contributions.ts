@@ -1,0 +1,32 @@
+import type { HookName } from '#contracts/hooks'
+import type { RoutePlugin } from '#contracts/http'
+import type { ToolDefinition } from '#contracts/tool/tool'
+
+export interface TapRecord {
+  readonly hook: HookName
+  readonly plugin: string
+  readonly stage: number
+  readonly fn: (...args: unknown[]) => unknown
+}
+
+export interface BackgroundRecord {
+  readonly name: string
+  readonly work: (superseded: AbortSignal) => Promise<void>
+}
+
+/** Everything a generation has declared, as data: each epoch replays it into tables of its own. */
+export interface Contributions {
+  readonly taps: TapRecord[]
+  readonly tools: ToolDefinition[]
+  readonly routes: RoutePlugin[]
+  readonly services: Map<symbol, unknown>
+  readonly background: BackgroundRecord[]
+}
+
+export const noContributions = (): Contributions => ({
+  taps: [],
+  tools: [],
+  routes: [],
+  services: new Map(),
+  background: [],
+})

@@ -1,0 +1,138 @@
+import { readdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  configurePlugin,
+  createSecrets,
+  describeProblem,
+  type Environment,
+  type LiveConfig,
+  openLiveConfig,
+  type Problem,
+  type Settings,
+} from '#config/index'
+import { messageOf } from '#contracts/errors'
+import type { PluginLog } from '#contracts/plugin'
+import { CONFIG_RELOAD, RUN_STORE, SECRETS } from '#contracts/ports'
+import { type Daemon, startDaemon } from './daemon.js'
+import type { PluginSource } from './host/index.js'
+import { createLog } from './http/log.js'
+
+export type { Daemon } from './daemon.js'
+
+/** How a program embeds the daemon. Everything is optional: `{}` is the daemon on its defaults. */
+export interface DaemonConfig {
+  /** The highest layer of the configuration, by setting key: `{ addr: '127.0.0.1:0', run_db: '/var/lib/runs.db' }`. */
+  readonly settings?: Partial<Settings>
+  readonly configFile?: string
+  readonly profile?: string
+  /** Environment variables the configuration may read; default: none. The process's own are never looked at. */
+  readonly environment?: Environment
+  /** Directory that holds user configuration; default: the user's home. */
+  readonly home?: string
+  readonly cwd?: string
+  /** Default: JSON lines on stderr at the configured level. */
+  readonly log?: PluginLog
+  /** Directories of bundled plugins in place of the package's own; for tests. */
+  readonly bundled?: readonly string[]
+  /** How long the reader of a stream may take nothing before it is cut; default 20 s. */
+  readonly streamStalledMs?: number
+  /** How long importing, registering, stopping and each undo of a plugin may take; default 10 s. */
+  readonly pluginLimitMs?: number
+}
+
+/** A daemon together with the configuration it runs on. */
+export interface ConfiguredDaemon extends Daemon {
+  readonly config: LiveConfig
+  readonly log: PluginLog
+}
+
+/** A plugin that ships with the package. */
+export type BundledPlugin = Pick<PluginSource, 'name' | 'dir'>
+
+/** Where this package is installed. */
+export const PACKAGE_DIR = fileURLToPath(new URL('../../', import.meta.url))
+const BUNDLED_DIR = join(PACKAGE_DIR, 'dist', 'plugins')
+
+/** The plugins that ship with the package, switched on or not. */
+export const bundledPlugins = (): Promise<readonly BundledPlugin[]> => foldersOf(BUNDLED_DIR, 'bundled')
+
+/**
+ * Starts a daemon in this process. Resolves once it listens; rejects with a sentence that says what to change. Call
+ * `stop` before the process ends.
+ */
+export async function createDaemon(config: DaemonConfig = {}): Promise<ConfiguredDaemon> {
+  let daemon: Daemon | undefined
+  const live = await openLiveConfig(
+    {
+      environment: config.environment ?? {},
+      cwd: config.cwd ?? process.cwd(),
+      home: config.home ?? homedir(),
+      ...(config.profile !== undefined && { profile: config.profile }),
+      ...(config.configFile !== undefined && { configFile: config.configFile }),
+      ...(config.settings && { overrides: config.settings }),
+    },
+    async now => {
+      await daemon?.sync()
+      if (own) own.level = now.daemon.logLevel
+      report(now.problems)
+    },
+  )
+  const own = config.log ? undefined : createLog(live.daemon.logLevel)
+  const log = config.log ?? (own as PluginLog)
+  const report = (problems: readonly Problem[]): void => {
+    for (const problem of problems) log.warn({ key: problem.key, source: problem.source }, describeProblem(problem))
+  }
+  const bundled = config.bundled ?? [BUNDLED_DIR]
+  report(live.current().problems)
+  daemon = await startDaemon({
+    settings: live.daemon,
+    sources: () => pluginSources(bundled, live),
+    configure: manifest => {
+      const { raw, problems } = configurePlugin(live.current(), manifest)
+      report(problems)
+      return raw
+    },
+    ports: new Map<symbol, unknown>([
+      [CONFIG_RELOAD.id, live],
+      [SECRETS.id, createSecrets(live.current().environment)],
+    ]),
+    shelf: join(PACKAGE_DIR, 'dist', 'shelf'),
+    watched: [...bundled, ...live.current().settings.plugin_dirs],
+    ...(config.streamStalledMs !== undefined && { streamStalledMs: config.streamStalledMs }),
+    log,
+    ...(config.pluginLimitMs !== undefined && { pluginLimitMs: config.pluginLimitMs }),
+  })
+  if (live.current().settings.run_db !== '' && daemon.host.current.port(RUN_STORE)?.isDurable !== true)
+    log.warn({ key: 'run_db' }, NOBODY_KEEPS_RUNS)
+  return Object.assign(daemon, { config: live, log })
+}
+
+const NOBODY_KEEPS_RUNS =
+  'run_db is set, but no plugin keeps runs in it: they end with this process, and no API key is asked for. ' +
+  'Put plugins/sqlite back or take the setting away'
+
+/** Every folder that holds a plugin, as they are now, with which of them are switched off. */
+async function pluginSources(bundled: readonly string[], live: LiveConfig): Promise<readonly PluginSource[]> {
+  const { settings } = live.current()
+  const found = await Promise.all([
+    ...bundled.map(dir => foldersOf(dir, 'bundled')),
+    ...settings.plugin_dirs.map(dir => foldersOf(dir, 'configured')),
+  ])
+  return found.flat().map(source => (live.current().isPluginEnabled(source.name) ? source : { ...source, isOff: true }))
+}
+
+const ENTRY = /^index\.[jt]s$/
+
+/** A directory of plugins, or one plugin's own folder. */
+async function foldersOf(dir: string, origin: PluginSource['origin']): Promise<readonly PluginSource[]> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch((cause: unknown) => {
+    throw new Error(`the plugin directory ${dir} cannot be read: ${messageOf(cause)}`, { cause })
+  })
+  if (entries.some(({ name }) => ENTRY.test(name))) return [{ name: basename(dir), dir, origin }]
+  const folders = entries.filter(
+    entry => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules',
+  )
+  return folders.map(({ name }) => ({ name, dir: join(dir, name), origin }))
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env node
+import { readFileSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Environment } from '#config/index'
+import { takeEnvironment } from '#config/secrets'
+import { Failure } from '#contracts/errors'
+import type { OpenKeys, PluginManifest } from '#contracts/plugin'
+import { createApiKey } from './auth/api-key.js'
+import type { Check, CliEnvironment, ConfigView } from './cli/index.js'
+import { processTerminal } from './cli/process-terminal.js'
+import { runCli } from './cli/run-cli.js'
+import type { BundledPlugin } from './index.js'
+
+const PACKAGE_DIR = fileURLToPath(new URL('../../', import.meta.url))
+
+/**
+ * The command line of this installation. Resolves with the exit code. Daemon and configuration are loaded by the
+ * commands that use them: most only talk to a daemon, and a person waits for each.
+ */
+export async function main(argv: readonly string[]): Promise<number> {
+  // First of all, and once: from here on nothing this process starts inherits a secret.
+  const variables = takeEnvironment()
+  const token = variables.SVC_TOKEN
+  const environment: CliEnvironment = {
+    ...processTerminal({
+      baseUrl: variables.SVC_URL || urlOf(variables.SVC_ADDR),
+      isColourOff: (variables.NO_COLOR ?? '') !== '',
+      ...(token !== undefined && { token }),
+    }),
+    version: versionOf(join(PACKAGE_DIR, 'package.json')),
+    nodeVersion: process.versions.node,
+    now: () => new Date(),
+    serve: async options => (await import('./serve.js')).runDaemon(variables, options),
+    loadConfig: options => viewConfig(variables, options),
+    openKeyStore: openKeys,
+    createApiKey,
+    checkPlugin: async directory => {
+      const { checkPlugin } = await import('runwright/testing')
+      return checkPlugin(directory)
+    },
+    doctorChecks: config => doctorChecks(variables, config),
+  }
+  return runCli(argv, environment)
+}
+
+const DEFAULT_ADDR = '127.0.0.1:8080'
+
+/** Where a daemon of this environment listens, seen from this machine. */
+function urlOf(addr = DEFAULT_ADDR): string {
+  return `http://${addr.replace(/^(?:0\.0\.0\.0|\[::\]|)(?=:\d+$)/, '127.0.0.1')}`
+}
+
+const versionOf = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+
+async function viewConfig(
+  environment: Environment,
+  { config, profile }: { readonly config?: string; readonly profile?: string },
+): Promise<ConfigView> {
+  const { configurePlugin, describeProblem, loadConfig } = await import('#config/index')
+  const { showSettings } = await import('#config/describe')
+  const { bundledPlugins } = await import('./index.js')
+  const loaded = await loadConfig({
+    environment,
+    cwd: process.cwd(),
+    home: homedir(),
+    ...(config !== undefined && { configFile: config }),
+    ...(profile !== undefined && { profile }),
+  })
+  const plugins = (await bundledPlugins()).filter(({ name }) => loaded.isPluginEnabled(name))
+  const manifests = await Promise.all(plugins.map(manifestOf))
+  const problems = [...loaded.problems, ...manifests.flatMap(manifest => configurePlugin(loaded, manifest).problems)]
+  return {
+    entries: showSettings(loaded).map(({ key, value, source }) => ({ key, value, source })),
+    problems: problems.map(describeProblem),
+    runDb: loaded.settings.run_db,
+  }
+}
+
+/** Can a run be answered here, and can its commands be confined? */
+async function doctorChecks(variables: Environment, config: ConfigView): Promise<readonly Check[]> {
+  const { providerCheck, sandboxProblem } = await import('./cli/index.js')
+  const { bundledPlugins } = await import('./index.js')
+  const isOff = (name: string) =>
+    config.entries.some(({ key, value }) => key === `plugins.${name}.enabled` && value === 'false')
+  const plugins = (await bundledPlugins()).filter(({ name }) => !isOff(name))
+  const shelf = join(PACKAGE_DIR, 'dist', 'shelf')
+  const problem = await sandboxProblem({ plugins, configure: () => ({}), shelf }, process.cwd())
+  const says = 'commands are confined to their workspace'
+  return [
+    problem === undefined
+      ? { name: 'sandbox', state: 'ok', says }
+      : { name: 'sandbox', state: 'fail', says: problem, advice: 'until then tools that run commands are refused' },
+    providerCheck(config, variables),
+  ]
+}
+
+/** The first plugin that can open keys does. */
+async function openKeys(path: string): Promise<OpenKeys> {
+  const { bundledPlugins } = await import('./index.js')
+  for (const plugin of await bundledPlugins()) {
+    const { openKeys } = await manifestOf(plugin)
+    if (openKeys) return openKeys(path)
+  }
+  throw new Failure('not_configured', 'no installed plugin keeps API keys; put plugins/sqlite back')
+}
+
+const manifestOf = async ({ dir }: BundledPlugin): Promise<PluginManifest> =>
+  ((await import(pathToFileURL(join(dir, 'index.js')).href)) as { plugin: PluginManifest }).plugin
+
+/** What a checked plugin left open must not keep the command from ending. */
+const LINGER_MS = 500
+
+/** A package's program is started through a link (`npx runwright`). */
+const isEntry = (started: string | undefined): boolean =>
+  started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)
+
+if (isEntry(process.argv[1])) {
+  process.exitCode = await main(process.argv.slice(2))
+  setTimeout(() => process.exit(), LINGER_MS).unref()
+}

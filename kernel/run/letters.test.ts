@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+import { createHookTable } from '#contracts/hooks'
+import type { RunRecord } from '#contracts/run/run'
+import type { Letter, RunChange, RunStore } from '#contracts/store/run-store'
+import { EventHub } from '../events/hub.js'
+import { createMemoryRunStore } from '../storage/memory-run-store.js'
+import { NO_PROGRESS } from './ledger.js'
+import { LiveRun } from './live-run.js'
+
+const silent = (): void => undefined
+const at = new Date(0).toISOString()
+const RECORD: RunRecord = {
+  id: 'run_1',
+  prompt: 'go',
+  model: 'm',
+  status: 'running',
+  tenant_id: 'default',
+  conversation_id: 'run_1',
+  agent_id: 'default',
+  usage_totals: { prompt_tokens_total: 0, completion_tokens_total: 0, total_tokens: 0, last_turn_tokens: 0 },
+  cost_totals: { cost_usd_total: 0, last_turn_cost_usd: 0, cost_status: 'pending' },
+  created_at: at,
+  updated_at: at,
+  request: { prompt: 'go' },
+  policy: {
+    sandbox: 'workspace',
+    approval: 'none',
+    network: 'allow',
+    rules: [],
+    unattended: 'wait',
+    deniedTools: [],
+  },
+  progress: NO_PROGRESS,
+}
+
+async function begin(change: (store: RunStore) => Partial<RunStore> = () => ({})) {
+  const memory = createMemoryRunStore()
+  const store: RunStore = { ...memory, ...change(memory) }
+  await store.create(RECORD, { events: [] }, { owner: 'me' })
+  const run = new LiveRun({
+    record: RECORD,
+    hold: { runId: RECORD.id, fence: 1 },
+    store,
+    hooks: createHookTable(),
+    tools: new Map(),
+    hub: new EventHub(),
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    workspace: { root: '/', extraDirs: [] },
+    hiddenPaths: [],
+    nextSeq: 0,
+  })
+  const post = async (body: string): Promise<void> => {
+    await store.post('default', RECORD.id, { kind: 'steer', body })
+    run.pokeLetters()
+  }
+  return { run, store, post }
+}
+
+test('letters that are taken go in the commit that brings their messages', async () => {
+  const changes: RunChange[] = []
+  const { run, post } = await begin(memory => ({
+    commit: (hold, change) => {
+      changes.push(change)
+      return memory.commit(hold, change)
+    },
+  }))
+  await post('one')
+  await post('two')
+  // Something is being written all the while, as in a run that streams.
+  run.emit('run.step.started', { step: 1, step_start_ms: 0 })
+  const letters = await run.takeLetters('steer')
+  run.addMessages(letters.map(({ body }) => ({ role: 'user', content: String(body) })))
+  await run.durable()
+  const consuming = changes.filter(({ consumed }) => consumed !== undefined)
+  expect(consuming.map(({ consumed, journal }) => [consumed?.length, journal?.length])).toEqual([[2, 2]])
+})
+
+test('a letter that is posted while the mailbox is being read is found the next time', async () => {
+  let whileReading: (() => Promise<void>) | undefined
+  const { run, post } = await begin(memory => ({
+    letters: async (id): Promise<readonly Letter[]> => {
+      const letters = await memory.letters(id)
+      const post = whileReading
+      whileReading = undefined
+      await post?.()
+      return letters
+    },
+  }))
+  whileReading = () => post('late')
+  run.pokeLetters()
+  const [first, second] = [await run.takeLetters('steer'), await run.takeLetters('steer')]
+  expect([first.length, second.map(({ body }) => body)]).toEqual([0, ['late']])
+})

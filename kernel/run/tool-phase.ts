@@ -1,0 +1,131 @@
+import type { PendingCall } from '#contracts/hooks'
+import type { ToolCall } from '#contracts/run/message'
+import { isParallelSafe, mayMutate, type ToolDefinition, type ToolResult } from '#contracts/tool/tool'
+import type { LiveRun } from './live-run.js'
+import { executeCall, type Judged, judgeCall, resultText } from './tool-call.js'
+
+/** Note that holds the calls of the current step which were already announced, so that a restart does not do it twice. */
+const ANNOUNCED = 'kernel.announced'
+
+const UNKNOWN_OUTCOME: ToolResult = {
+  error: {
+    code: 'outcome_unknown',
+    message:
+      'The daemon was restarted while this call ran. It may or may not have taken effect: look before you repeat it.',
+  },
+}
+const DUPLICATE: ToolResult = {
+  error: {
+    code: 'duplicate_call_id',
+    message:
+      'A call with this id was already executed in this run and is not executed again. Use a new id for a new call.',
+  },
+}
+
+/**
+ * Executes the calls of one turn: parallel-safe ones that stand together run together, all others alone and in order.
+ * Every call gets exactly one result message, in the model's order.
+ */
+export async function runToolCalls(
+  run: LiveRun,
+  calls: readonly ToolCall[],
+  tools: ReadonlyMap<string, ToolDefinition>,
+  intended: ReadonlySet<string>,
+): Promise<void> {
+  const executed = executedIds(run, calls)
+  for (let index = 0; index < calls.length; ) {
+    const group = nextGroup(calls, index, tools)
+    index += group.length
+    const results = await Promise.all(group.map(call => answerCall(run, call, tools, intended, executed)))
+    for (const [at, call] of group.entries()) {
+      finish(run, call, results[at] as Answered)
+      executed.add(call.id)
+    }
+  }
+}
+
+/** The calls from `index` on that may run side by side: one, or several parallel-safe ones. */
+function nextGroup(
+  calls: readonly ToolCall[],
+  index: number,
+  tools: ReadonlyMap<string, ToolDefinition>,
+): readonly ToolCall[] {
+  const mayJoin = (call: ToolCall | undefined): boolean => {
+    const tool = call && tools.get(call.name)
+    return tool !== undefined && isParallelSafe(tool) && !mayMutate(tool)
+  }
+  let end = index + 1
+  if (mayJoin(calls[index])) while (end < calls.length && mayJoin(calls[end])) end++
+  return calls.slice(index, end)
+}
+
+interface Answered {
+  readonly result: ToolResult
+  readonly durationMs: number
+  readonly isBlocked: boolean
+}
+
+async function answerCall(
+  run: LiveRun,
+  call: ToolCall,
+  tools: ReadonlyMap<string, ToolDefinition>,
+  intended: ReadonlySet<string>,
+  executed: ReadonlySet<string>,
+): Promise<Answered> {
+  announce(run, call)
+  if (intended.has(call.id)) return { result: UNKNOWN_OUTCOME, durationMs: 0, isBlocked: false }
+  const tool = tools.get(call.name)
+  if (tool && mayMutate(tool) && executed.has(call.id)) return { result: DUPLICATE, durationMs: 0, isBlocked: false }
+  const judged: Judged = await judgeCall(run, call, tools)
+  if (judged.kind === 'refused') return judged
+  const { pending } = judged
+  const startedAt = performance.now()
+  const raw = await executeCall(run, pending)
+  const durationMs = Math.round(performance.now() - startedAt)
+  return { result: await amend(run, pending, raw, durationMs), durationMs, isBlocked: false }
+}
+
+async function amend(run: LiveRun, pending: PendingCall, result: ToolResult, durationMs: number): Promise<ToolResult> {
+  if (!run.hooks.toolAnswered.isUsed()) return result
+  return (await run.hooks.toolAnswered.promise({ result, durationMs }, pending, run)).result
+}
+
+function announce(run: LiveRun, call: ToolCall): void {
+  const note = run.note(ANNOUNCED) as { readonly step: number; readonly calls: readonly string[] } | undefined
+  const calls = note?.step === run.step ? note.calls : []
+  if (calls.includes(call.id)) return
+  run.setNote(ANNOUNCED, { step: run.step, calls: [...calls, call.id] })
+  run.ledger.toolCalls.push({ tool_name: call.name, step: run.step })
+  run.emit('tool.call.started', { call_id: call.id, tool: call.name, arguments: call.arguments })
+}
+
+function finish(run: LiveRun, call: ToolCall, { result, durationMs, isBlocked }: Answered): void {
+  const output = resultText(result)
+  run.addMessages([{ role: 'tool', tool_call_id: call.id, name: call.name, content: output }])
+  if (!isBlocked)
+    run.emit('tool.call.completed', {
+      call_id: call.id,
+      tool: call.name,
+      output,
+      duration_ms: durationMs,
+      ...('error' in result && {
+        error: typeof result.error === 'string' ? result.error : JSON.stringify(result.error),
+      }),
+    })
+  const followUps = 'followUps' in result ? (result.followUps ?? []) : []
+  if (followUps.length === 0) return
+  run.addMessages(followUps.map(message => ({ ...message, is_meta: true })))
+  for (const message of followUps)
+    run.emit('meta.message.injected', { call_id: call.id, tool: call.name, length: message.content.length })
+}
+
+/** Ids of calls this run has had answered before; an id that comes again names a call that was already made. */
+function executedIds(run: LiveRun, calls: readonly ToolCall[]): Set<string> {
+  const wanted = new Set(calls.map(call => call.id))
+  const executed = new Set<string>()
+  for (let index = run.isRewritten ? 0 : run.ownFrom; index < run.transcript.length; index++) {
+    const id = run.transcript[index]?.tool_call_id
+    if (id !== undefined && wanted.has(id)) executed.add(id)
+  }
+  return executed
+}
