@@ -1,0 +1,63 @@
+import type { ModelFailure } from '#contracts/model/client'
+import { parseErrorBody, type ServerError } from './error-text.js'
+
+/** No server makes us wait longer than this. */
+const MAX_RETRY_AFTER_MS = 30_000
+const RETRYABLE: ReadonlySet<number> = new Set([429, 500, 502, 503, 529])
+const TOO_LONG =
+  /context.?(?:length|window|size)|maximum context|too many (?:input )?tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length|exceeds? the (?:model'?s? )?max/i
+const REFUSED_CONTENT = /content.?(?:filter|policy|management)|moderation|safety system/i
+
+export interface RefusedAnswer {
+  readonly host: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+}
+
+/** What an HTTP error of a provider means for the run. Never shows the key. */
+export function httpFailure(answer: RefusedAnswer, apiKey: string, nowMs: number): ModelFailure {
+  const { host, status } = answer
+  if (status >= 300 && status < 400)
+    return {
+      category: 'other',
+      status,
+      message: `${host} answered ${status}: redirects are not followed, so that the key stays here; set the base URL to the final address`,
+    }
+  const error = parseErrorBody(answer.body, apiKey)
+  const retryAfterMs = retryAfter(answer.headers, nowMs)
+  return {
+    category: categoryOf(status, error),
+    status,
+    message: `${host} answered ${status}${error.text === '' ? '' : `: ${error.text}`}`,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
+}
+
+/** What an error inside an otherwise successful answer means. */
+export function streamFailure(host: string, error: ServerError): ModelFailure {
+  return {
+    category: categoryOf(error.status ?? 0, error),
+    message: `${host} broke off its answer with an error${error.text === '' ? '' : `: ${error.text}`}`,
+    ...(error.status === undefined ? {} : { status: error.status }),
+  }
+}
+
+function categoryOf(status: number, { text, code }: ServerError): ModelFailure['category'] {
+  if (status === 401 || status === 403) return REFUSED_CONTENT.test(code) ? 'content' : 'auth'
+  if (RETRYABLE.has(status)) return 'retryable'
+  if (status === 413) return 'context_length'
+  if (status === 504) return 'other'
+  const words = `${code} ${text}`
+  if (TOO_LONG.test(words)) return 'context_length'
+  if (REFUSED_CONTENT.test(words)) return 'content'
+  if (status === 0 && /server_error|overloaded|rate_limit|unavailable|timeout/i.test(code)) return 'retryable'
+  return 'other'
+}
+
+function retryAfter(headers: RefusedAnswer['headers'], nowMs: number): number | undefined {
+  const value = [headers['retry-after']].flat()[0]?.trim()
+  if (value === undefined || value === '') return undefined
+  const waitMs = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  return Number.isNaN(waitMs) ? undefined : Math.round(Math.min(MAX_RETRY_AFTER_MS, Math.max(0, waitMs)))
+}
