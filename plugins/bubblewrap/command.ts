@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SandboxCommand, SandboxExit } from '#contracts/sandbox'
+import type { Launched } from './spawner.js'
+
+/** `failed`: the launcher gave up before the command was started; `text` is what it said. */
+export type Settled = SandboxExit | { readonly kind: 'failed'; readonly text: string }
+
+/**
+ * Sees a started command through to its end: hands its output on, kills it at the time-out or the signal, and settles
+ * when no process of it is left. Output that is still in the pipes is handed on first, except after an abort.
+ */
+export async function settle(launched: Launched, command: SandboxCommand, signal: AbortSignal): Promise<Settled> {
+  const { stdout, stderr, status, lost } = launched
+  let ending: 'timed_out' | 'aborted' | 'lost' | undefined
+  let hasEnded = false
+  let broken: { readonly error: unknown } | undefined
+  const report = new LauncherReport(status)
+  const end = (reason: 'timed_out' | 'aborted' | 'lost') => {
+    ending ??= reason
+    void report.started.then(() => {
+      kill(report.initPid)
+      kill(launched.pid)
+    })
+    // An error says that nobody waits for the taker any more.
+    if (reason === 'aborted') for (const socket of [stdout, stderr]) socket?.destroy(new Error('aborted'))
+  }
+  const abort = () => end('aborted')
+  const orphan = () => end('lost')
+  const refused = (error: unknown) => {
+    broken ??= { error }
+    abort()
+  }
+  // The launcher's own complaint comes as output; it is kept until it is known that the command really started.
+  const firstWords = new FirstWords()
+  const pump = (socket: Socket | undefined, name: 'stdout' | 'stderr') =>
+    socket &&
+    drain(
+      socket,
+      chunk => {
+        firstWords.keep(chunk)
+        return command.onOutput(chunk, name)
+      },
+      refused,
+    )
+  const timer = command.timeoutMs === undefined ? undefined : setTimeout(end, command.timeoutMs, 'timed_out')
+  signal.addEventListener('abort', abort, { once: true })
+  lost.addEventListener('abort', orphan, { once: true })
+  if (signal.aborted) abort()
+  if (lost.aborted) orphan()
+  try {
+    await Promise.all([pump(stdout, 'stdout'), pump(stderr, 'stderr'), report.ended])
+    hasEnded = report.initPid === undefined || (await processSpaceEnded(report.initPid))
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+    lost.removeEventListener('abort', orphan)
+  }
+  if (hasEnded) launched.release()
+  if (broken) throw broken.error
+  if (ending === 'lost') return { kind: 'failed', text: 'the process that started it was killed from outside' }
+  if (ending) return { kind: ending }
+  const code = report.exitCode
+  if (code === undefined) return { kind: 'failed', text: firstWords.text() }
+  return { kind: 'exited', code }
+}
+
+/** Reads `{ "child-pid": 7 }` and `{ "exit-code": 0 }` as bwrap writes them; an end without a code is a failed start. */
+class LauncherReport {
+  readonly ended: Promise<void>
+  /**
+   * The launcher has told its child's pid, or is over. Killed any earlier, it could leave behind a child that does not
+   * yet know to die with its parent.
+   */
+  readonly started: Promise<void>
+  #text = ''
+  constructor(status: Socket) {
+    let start = () => {}
+    this.started = new Promise(resolve => {
+      start = resolve
+    })
+    const read = (chunk: Uint8Array) => {
+      if (this.#text.length < 4096) this.#text += Buffer.from(chunk).toString('latin1')
+      if (this.initPid !== undefined) start()
+    }
+    this.ended = drain(status, read, () => {}).finally(start)
+  }
+  get initPid(): number | undefined {
+    return this.#number(CHILD_PID)
+  }
+  get exitCode(): number | undefined {
+    return this.#number(EXIT_CODE)
+  }
+  #number(pattern: RegExp): number | undefined {
+    const [, digits] = this.#text.match(pattern) ?? []
+    return digits === undefined ? undefined : Number(digits)
+  }
+}
+
+const CHILD_PID = /"child-pid": (\d+)/
+const EXIT_CODE = /"exit-code": (\d+)/
+const FIRST_BYTES = 1024
+
+class FirstWords {
+  #bytes = Buffer.alloc(0)
+  keep(chunk: Uint8Array): void {
+    if (this.#bytes.length < FIRST_BYTES) this.#bytes = Buffer.concat([this.#bytes, chunk.subarray(0, FIRST_BYTES)])
+  }
+  text(): string {
+    return this.#bytes.toString('utf8').trim()
+  }
+}
+
+type Take = (chunk: Uint8Array) => Promise<void> | undefined | void
+
+/**
+ * Resolves when the socket has closed and all it brought is taken; when it was destroyed with an error, at once. Reads
+ * no further while `take` is busy.
+ */
+function drain(socket: Socket, take: Take, failed: (error: unknown) => void): Promise<void> {
+  return new Promise(resolve => {
+    let busy: Promise<void> | undefined
+    socket.on('data', chunk => {
+      try {
+        const taking = take(chunk as unknown as Uint8Array)
+        if (!taking) return
+        socket.pause()
+        busy = taking.then(() => void socket.resume(), failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
+    socket.on('error', () => {})
+    socket.once('close', hadError => (busy && !hadError ? void busy.then(() => resolve()) : resolve()))
+  })
+}
+
+const PATIENCE_ROUNDS = 5000
+
+/**
+ * bwrap leaves its pid 1 to be killed behind it; the kernel lets that process end only after all others in its space.
+ * Nearly always that has happened by the time we look.
+ */
+async function processSpaceEnded(initPid: number): Promise<boolean> {
+  for (let round = 0; round < PATIENCE_ROUNDS && isRunning(initPid); round++) {
+    if (round % 100 === 50) kill(initPid)
+    await delay(1)
+  }
+  return !isRunning(initPid)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+  } catch {
+    return false
+  }
+}
+
+function kill(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself.
+  }
+}

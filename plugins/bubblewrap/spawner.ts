@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setMaxListeners } from 'node:events'
+import { closeSync, constants, mkdtempSync, openSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#contracts/errors'
+import { openProcessLimit } from './process-limit.js'
+import { SPAWNER_SCRIPT } from './spawner-script.js'
+
+export interface SpawnerOptions {
+  readonly bash: string
+  /** Where the spawner's pipes and files are made, in memory if possible; real path. */
+  readonly controlParent: string
+  /** Where the temporary files of commands are kept; real path. */
+  readonly tempParent: string
+  readonly path: string
+  /** 0: no limit. */
+  readonly maxProcesses: number
+  readonly maxMemoryMb: number
+}
+
+export interface Launch {
+  readonly argv: readonly string[]
+  /** What the launcher reads from OPTIONS_FD. */
+  readonly options: readonly string[]
+  readonly stdin: string | undefined
+  readonly mergesOutput: boolean
+  /** Which file of the spawner's directory, `<filter>.filter`, is opened as FILTER_FD; of `none` nothing stays open. */
+  readonly filter: 'allow' | 'deny' | 'none'
+}
+
+/** A started launcher. Its sockets end when every process that holds the other end is gone. */
+export interface Launched {
+  readonly pid: number
+  readonly stdout: Socket
+  readonly stderr: Socket | undefined
+  /** What bwrap reports about itself. */
+  readonly status: Socket
+  /** Fires when the spawner is gone: a launcher so young that it does not yet die with its parent has to be ended. */
+  readonly lost: AbortSignal
+  /** Gives the pipes back for the next command; call it only when no process of this one is left. */
+  release(): void
+}
+
+/**
+ * A small process that starts commands for the daemon. Node copies its page tables with every `spawn`, 3 ms at 100 MB
+ * and on the main thread; a shell of 3 MB forks in 0.3 ms. It holds none of the daemon's environment or descriptors,
+ * and when the daemon dies, however, it kills what it started and removes its directory.
+ */
+export interface Spawner {
+  /** Private to the daemon's user; everything in it goes with the spawner. */
+  readonly dir: string
+  /** The same, on a disk. */
+  readonly tempDir: string
+  readonly isAlive: boolean
+  launch(launch: Launch): Promise<Launched>
+  /** Lets it kill what runs and clean up, and sees to it that this is done. */
+  close(): Promise<void>
+}
+
+const START_TIMEOUT_MS = 15_000
+const CLOSE_TIMEOUT_MS = 3000
+
+export function openSpawner(options: SpawnerOptions): Spawner {
+  const dir = mkdtempSync(join(options.controlParent, 'runwright-'))
+  const tempDir = mkdtempSync(join(options.tempParent, 'runwright-tmp-'))
+  const child = spawn(
+    options.bash,
+    ['--norc', '--noprofile', '-c', SPAWNER_SCRIPT, 'spawner', tempDir, ...limits(options)],
+    {
+      cwd: dir,
+      env: { PATH: options.path, LC_ALL: 'C' },
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+    },
+  )
+  const limit = openProcessLimit(basename(dir), options.maxProcesses)
+  // It waits for this line before anything else, so that nothing is ever started outside of the group.
+  if (child.pid !== undefined) limit?.add(child.pid)
+  child.stdin?.write(`${limit?.dir ?? ''}\n`)
+  const answers = listen(child)
+  const control = child.stdin
+  const freeSlots: number[] = []
+  let slots = 0
+  let isAlive = true
+  const lost = new AbortController()
+  setMaxListeners(0, lost.signal)
+  const fail = () => {
+    isAlive = false
+    lost.abort()
+    answers.fail()
+  }
+  child.once('error', fail)
+  const exited = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  child.once('exit', fail)
+  control?.on('error', fail)
+  child.unref()
+  ;(control as Socket | null)?.unref()
+
+  function ask(word: 'new' | 'up', slot: number, line: string): Promise<number> {
+    if (!isAlive) return Promise.reject(gone())
+    const answer = answers.next(word, slot)
+    control?.write(line)
+    return answer
+  }
+
+  async function freeSlot(): Promise<number> {
+    const slot = freeSlots.pop()
+    if (slot !== undefined) return slot
+    const fresh = slots++
+    await ask('new', fresh, `new ${fresh}\n`)
+    return fresh
+  }
+
+  return {
+    dir,
+    tempDir,
+    get isAlive() {
+      return isAlive
+    },
+    async launch({ argv, options, stdin, mergesOutput, filter }) {
+      const slot = await freeSlot()
+      const file = (name: string) => join(dir, `${slot}.${name}`)
+      for (const [name, words] of Object.entries({ argv, options }))
+        writeFileSync(file(name), words.map(word => `${word}\0`).join(''), { mode: 0o600 })
+      if (stdin !== undefined) writeFileSync(file('in'), stdin, { mode: 0o600 })
+      const sockets = ['out', ...(mergesOutput ? [] : ['err']), 'status'].map(name => openReader(file(name)))
+      const [input, output] = [stdin === undefined ? '/dev/null' : `${slot}.in`, `${slot}.out`]
+      const errors = mergesOutput ? '/dev/fd/1' : `${slot}.err`
+      const started = ask('up', slot, `run ${slot} ${input} ${output} ${errors} ${filter}\n`)
+      const pid = await started.catch(error => {
+        for (const fd of sockets) closeSync(fd)
+        throw error
+      })
+      const [stdout, ...others] = sockets.map(fd => new Socket({ fd, readable: true, writable: false }))
+      const status = others.pop()
+      if (!stdout || !status) throw gone()
+      return { pid, stdout, stderr: others[0], status, lost: lost.signal, release: () => void freeSlots.push(slot) }
+    },
+    async close() {
+      const wasAlive = isAlive
+      isAlive = false
+      control?.end()
+      if (wasAlive) await Promise.race([exited, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
+      if (child.pid !== undefined) killGroup(child.pid)
+      for (const path of [dir, tempDir]) await rm(path, { recursive: true, force: true })
+      await limit?.close()
+    },
+  }
+}
+
+const gone = () =>
+  new Failure('unavailable', 'The process that starts commands has ended; the next command starts it anew.')
+
+const limits = ({ maxProcesses, maxMemoryMb }: SpawnerOptions) => [String(maxProcesses), String(maxMemoryMb * 1024)]
+
+/** Opened before the writer is told to open: a reader that comes first never blocks and sees no early end. */
+const openReader = (path: string): number => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+
+/** Answers of the spawner, by word and slot. */
+function listen(child: ChildProcess) {
+  const waiting = new Map<string, { resolve(pid: number): void; reject(error: unknown): void; timer: NodeJS.Timeout }>()
+  const answers = child.stdio[3] as Socket | undefined
+  let rest = ''
+  answers?.unref()
+  answers?.on('error', () => {})
+  answers?.on('data', (data: Buffer) => {
+    const lines = (rest + data.toString('latin1')).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const [word, slot, pid] = line.split(' ')
+      const waiter = waiting.get(`${word} ${slot}`)
+      waiting.delete(`${word} ${slot}`)
+      clearTimeout(waiter?.timer)
+      waiter?.resolve(Number(pid))
+    }
+  })
+  return {
+    next: (word: string, slot: number) =>
+      new Promise<number>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          // It cannot fork, or somebody stopped it: nothing it would say later can be trusted.
+          if (child.pid !== undefined) killGroup(child.pid)
+        }, START_TIMEOUT_MS)
+        waiting.set(`${word} ${slot}`, { resolve, reject, timer })
+      }),
+    fail() {
+      for (const { reject, timer } of waiting.values()) {
+        clearTimeout(timer)
+        reject(gone())
+      }
+      waiting.clear()
+    },
+  }
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // Already gone.
+  }
+}
