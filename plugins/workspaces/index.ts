@@ -1,0 +1,22 @@
+import { Type } from '@sinclair/typebox'
+import { definePlugin } from '#contracts/plugin'
+import { checkRoots, rootsOf } from './roots.js'
+
+/** `workspace_path` and `extra_dirs`: existing directories that root a run's tools. */
+export const plugin = definePlugin({
+  name: 'workspaces',
+  config: Type.Object({
+    roots: Type.Array(Type.String(), {
+      default: [],
+      description: 'Directories below which workspace_path and extra_dirs must lie; empty: anywhere.',
+    }),
+  }),
+  honours: ['workspace_path', 'extra_dirs'],
+  register(scope) {
+    scope.tap('runAdmitting', async admission => {
+      await checkRoots(admission.request, scope.config.roots)
+      return admission
+    })
+    scope.tap('workspaceProvisioning', async run => rootsOf(run))
+  },
+})
