@@ -1,0 +1,33 @@
+import { Failure } from '#contracts/errors'
+import type { Runs } from '#contracts/run/runs'
+import type { Answer } from './answer-letter.js'
+import { APPROVAL_LETTER, pendingOf } from './approval-state.js'
+
+/**
+ * Answers the pending call of a run; resolves when the answer is durable and has won. Fails with `not_found` when
+ * nothing is pending, with `conflict` when another call is, or somebody else was first.
+ */
+export async function answerPending(
+  runs: Runs,
+  tenantId: string,
+  runId: string,
+  callId: string | undefined,
+  answer: Answer,
+): Promise<void> {
+  const run = runs.active(tenantId, runId)
+  if (!run && !(await runs.read(tenantId, runId))) throw new Failure('not_found', `no run ${runId}`)
+  const pending = run && pendingOf(run)
+  // What was pending may have been left behind by a process that knew plugins this one does not have.
+  if (!pending || run.status !== 'waiting_for_approval') throw nothingPending(runId)
+  if (callId !== undefined && callId !== pending.call_id)
+    throw new Failure('conflict', `call_id: ${pending.call_id} is waiting for approval, not ${callId}`, {
+      details: { pending: pending.call_id },
+    })
+  if (run.signal.aborted) throw new Failure('conflict', `run ${runId} is ending; its call will not run`)
+  const posted = await runs.send(tenantId, runId, { kind: APPROVAL_LETTER, key: pending.key, body: answer })
+  if (posted.kind === 'taken') throw new Failure('conflict', `${pending.call_id} was already answered`)
+  if (posted.kind !== 'posted') throw nothingPending(runId)
+}
+
+const nothingPending = (runId: string): Failure =>
+  new Failure('not_found', `nothing is waiting for approval in run ${runId}`)

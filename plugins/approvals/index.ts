@@ -1,0 +1,37 @@
+import { definePlugin, STAGE } from '#contracts/plugin'
+import { APPROVALS, CHECKPOINTS, PERMISSION_RULES, RUN_STORE, RUNS } from '#contracts/ports'
+import { Asking } from './asking.js'
+import { Config } from './config.js'
+import { judge } from './judge.js'
+import { approvalRoutes } from './routes.js'
+import { verdictOf } from './verdict.js'
+
+/** Tool calls that wait for a person's word. */
+export const plugin = definePlugin({
+  name: 'approvals',
+  config: Config,
+  needs: [RUNS, RUN_STORE],
+  optional: [CHECKPOINTS, PERMISSION_RULES],
+  provides: [APPROVALS],
+  honours: ['permissions.approval', 'permissions.unattended'],
+  register(scope) {
+    const { timeoutSeconds, mode } = scope.config
+    const runs = scope.use(RUNS)
+    const store = scope.use(RUN_STORE)
+    const rules = scope.find(PERMISSION_RULES)
+    const asking = new Asking({
+      runs,
+      checkpoints: scope.find(CHECKPOINTS),
+      timeoutMs: timeoutSeconds * 1000,
+      now: () => store.now(),
+      log: scope.log,
+    })
+    scope.provide(APPROVALS, asking)
+    scope.tap('toolJudging', async (call, run) => judge(call, run, mode, rules), { stage: STAGE.late })
+    scope.tap('toolAsking', async ({ call, tool, args }, _why, run) =>
+      verdictOf(await asking.ask(run, { callId: call.id, tool: tool.name, arguments: JSON.stringify(args) })),
+    )
+    scope.tap('runSettling', async (_ending, run) => asking.withdraw(run))
+    scope.routes(approvalRoutes(runs))
+  },
+})

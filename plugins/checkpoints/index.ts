@@ -1,0 +1,19 @@
+import { Type } from '@sinclair/typebox'
+import { definePlugin } from '#contracts/plugin'
+import { CHECKPOINTS, RECORDS, RUN_STORE, RUNS } from '#contracts/ports'
+import { checkpointRoutes } from './routes.js'
+import { StoredCheckpoints } from './stored-checkpoints.js'
+
+/** Pauses of runs and workflows as records that can be read and resumed. */
+export const plugin = definePlugin({
+  name: 'checkpoints',
+  config: Type.Object({}),
+  needs: [RECORDS, RUN_STORE, RUNS],
+  provides: [CHECKPOINTS],
+  register(scope) {
+    const store = scope.use(RUN_STORE)
+    const checkpoints = new StoredCheckpoints(scope.use(RECORDS), () => store.now())
+    scope.provide(CHECKPOINTS, checkpoints)
+    scope.routes(checkpointRoutes(checkpoints, scope.use(RUNS)))
+  },
+})

@@ -1,0 +1,47 @@
+import type { ResumeBody } from '#contracts/checkpoint'
+import { Failure } from '#contracts/errors'
+import type { Runs } from '#contracts/run/runs'
+import type { KeptCheckpoint, StoredCheckpoints } from './stored-checkpoints.js'
+
+type Payload = Readonly<Record<string, unknown>>
+
+/**
+ * Resumes a checkpoint; resolves when that is durable and has won. Fails with `not_found`, and with `conflict` when it
+ * was resolved before or its run ends.
+ */
+export async function resume(
+  checkpoints: StoredCheckpoints,
+  runs: Runs,
+  tenantId: string,
+  id: string,
+  payload: Payload,
+): Promise<void> {
+  const checkpoint = await checkpoints.find(tenantId, id)
+  if (!checkpoint) throw new Failure('not_found', `no checkpoint ${id}`)
+  if (checkpoint.status !== 'pending') throw resolved(id, `it is ${checkpoint.status}`)
+  const isAnswered = await postAnswer(checkpoint, runs, tenantId, payload)
+  const isSettled = await checkpoints.settle(tenantId, id, 'resumed', JSON.stringify(payload))
+  // The run may have seen the answer and settled the checkpoint itself by now.
+  if (!isAnswered && !isSettled) throw resolved(id, 'somebody else was first')
+}
+
+/** False when no run waits for an answer and the checkpoint alone decides. */
+async function postAnswer(
+  { id, kind, run_id: runId, letter }: KeptCheckpoint,
+  runs: Runs,
+  tenantId: string,
+  payload: Payload,
+): Promise<boolean> {
+  if (runId === undefined || letter === undefined) return false
+  if (runs.active(tenantId, runId)?.signal.aborted) throw resolved(id, `run ${runId} is ending`)
+  const body: ResumeBody = kind === 'user_input' ? { answers: textsOf(payload) } : { resumed: true, payload }
+  const posted = await runs.send(tenantId, runId, { ...letter, body })
+  if (posted.kind === 'posted') return true
+  throw resolved(id, posted.kind === 'taken' ? 'somebody else was first' : `run ${runId} is over`)
+}
+
+const textsOf = (payload: Payload): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(payload).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+
+const resolved = (id: string, why: string): Failure =>
+  new Failure('conflict', `checkpoint ${id} cannot be resumed: ${why}`)
