@@ -1,0 +1,14 @@
+import { Type } from '@sinclair/typebox'
+import { definePlugin } from '#contracts/plugin'
+import { RUNS } from '#contracts/ports'
+import { agentRoutes } from './routes.js'
+
+/** `POST /v1/agents`: a run in one blocking request. */
+export const plugin = definePlugin({
+  name: 'agents',
+  config: Type.Object({}),
+  needs: [RUNS],
+  register(scope) {
+    scope.routes(agentRoutes(scope.use(RUNS)))
+  },
+})

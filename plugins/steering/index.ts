@@ -1,0 +1,18 @@
+import { Type } from '@sinclair/typebox'
+import { definePlugin, STAGE } from '#contracts/plugin'
+import { RUNS } from '#contracts/ports'
+import { steerRoutes } from './routes.js'
+import { atAnswer, atEnd, atStep } from './steering.js'
+
+/** Messages to a run in flight, read at the start of its next step. */
+export const plugin = definePlugin({
+  name: 'steering',
+  config: Type.Object({}),
+  needs: [RUNS],
+  register(scope) {
+    scope.routes(steerRoutes(scope.use(RUNS)))
+    scope.tap('stepStarting', atStep, { stage: STAGE.first })
+    scope.tap('answerJudging', (_, run) => atAnswer(run), { stage: STAGE.first })
+    scope.tap('runSettling', ({ kind }, run) => atEnd(kind === 'completed', run), { stage: STAGE.first })
+  },
+})
