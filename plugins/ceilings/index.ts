@@ -1,0 +1,25 @@
+import { definePlugin, STAGE } from '#contracts/plugin'
+import { RUNS } from '#contracts/ports'
+import { ceilingFor, readCeilings } from './ceilings.js'
+import { CeilingsConfig } from './config.js'
+import { hold } from './hold.js'
+
+/** What an operator lets runs ask for, by key and tenant. */
+export const plugin = definePlugin({
+  name: 'ceilings',
+  config: CeilingsConfig,
+  needs: [RUNS],
+  register(scope) {
+    const ceilings = readCeilings(scope.config)
+    // Last: what other plugins filled in is bounded like what was asked for.
+    const { workspace } = scope.config
+    const runs = scope.use(RUNS)
+    // Last: what other plugins filled in is bounded like what was asked for.
+    scope.tap(
+      'runAdmitting',
+      async admission =>
+        hold(admission, ceilingFor(admission.identity, ceilings), { workspace, honoured: runs.honoured }),
+      { stage: STAGE.last },
+    )
+  },
+})
