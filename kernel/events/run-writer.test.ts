@@ -33,7 +33,7 @@ function writerOver(answers: readonly (Error | Promise<void>)[] = []) {
 }
 const seqs = (changes: readonly RunChange[]) => changes.map(({ events = [] }) => events.map(({ seq }) => seq))
 
-test('everything of one tick is one unit', async () => {
+test('what comes together is one unit', async () => {
   const { writer, committed } = writerOver()
   writer.event(event(0))
   writer.event(event(1))

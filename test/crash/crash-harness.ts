@@ -40,6 +40,18 @@ export interface CrashReport {
 export const summary = (report: CrashReport): string =>
   JSON.stringify(report, (_, value) => (Array.isArray(value) ? value.length : value))
 
+/** A report in which every promise held. */
+export const NOTHING_LOST = {
+  lostRuns: [],
+  lostFrames: [],
+  alteredFrames: [],
+  holes: [],
+  wrongEnds: [],
+  doubled: [],
+  limbo: [],
+  integrity: 'ok',
+} as const
+
 const TURNS = 3
 const LIMBO_MS = 10_000
 
