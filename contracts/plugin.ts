@@ -16,6 +16,18 @@ export interface Port<T> {
 /** Names a service. The same name is the same port, whoever says it. */
 export const port = <T>(name: string): Port<T> => Object.freeze({ name, id: Symbol.for(`runwright.port.${name}`) })
 
+/** A typed name of something any number of plugins contribute: wires, providers. */
+export interface Gathering<T> {
+  readonly id: symbol
+  readonly name: string
+  /** Never present; carries the type. */
+  readonly __item?: T
+}
+
+/** Names a gathering. The same name is the same gathering, whoever says it. */
+export const gathering = <T>(name: string): Gathering<T> =>
+  Object.freeze({ name, id: Symbol.for(`runwright.gathering.${name}`) })
+
 export type Undo = () => void | Promise<void>
 
 /** Where a tap stands among the taps of its hook: lower first. Taps of one stage run in the order of plugin names. */
@@ -43,6 +55,13 @@ export interface PluginScope<Config> {
   find<T>(port: Port<T>): T | undefined
   /** Offers a service listed in `provides`; exactly once each. */
   provide<T>(port: Port<T>, value: T): void
+  /** Adds one item to a gathering listed in `contributes`; as often as there are items. */
+  contribute<T>(to: Gathering<T>, item: T): void
+  /**
+   * What the plugins of this epoch contribute to a gathering listed in `gathers`, in the order of their names. A plugin
+   * that gathers is opened after those that contribute, and again when one of them changes.
+   */
+  gather<T>(from: Gathering<T>): readonly T[]
   /** Steps into runs. See `contracts/hooks.ts` for every hook. */
   tap<N extends HookName>(hook: N, fn: TapFn<N>, order?: { readonly stage?: number }): void
   /** Adds HTTP routes below `/v1` (or `/mcp`, `/viz`). Each declares its scope. */
@@ -69,6 +88,8 @@ export interface PluginManifest<S extends TSchema = TSchema> {
   readonly needs?: readonly Port<unknown>[]
   readonly optional?: readonly Port<unknown>[]
   readonly provides?: readonly Port<unknown>[]
+  readonly contributes?: readonly Gathering<unknown>[]
+  readonly gathers?: readonly Gathering<unknown>[]
   /**
    * Fields of a run request this plugin gives effect to. A request that sets a field nobody honours is refused with 501:
    * no wish is silently dropped.

@@ -1,7 +1,9 @@
 import type { Approvals, PermissionRules } from './approval.js'
 import type { Checkpoints } from './checkpoint.js'
 import type { Events } from './event/events.js'
-import { port } from './plugin.js'
+import type { ModelWire, ProviderCatalog } from './model/provider.js'
+import type { Providers } from './model/providers.js'
+import { gathering, port } from './plugin.js'
 import type { Runs } from './run/runs.js'
 import type { Sandbox } from './sandbox.js'
 import type { ConfigReload, Secrets } from './settings.js'
@@ -45,3 +47,10 @@ export const TOOLS = port<ToolCatalog>('tools')
 export const CONFIG_RELOAD = port<ConfigReload>('config-reload')
 /** Environment variables that are data. Provided by the daemon's entry. */
 export const SECRETS = port<Secrets>('secrets')
+
+/** Providers and models. Provided by `plugins/providers`; without it only a wire's own client answers. */
+export const PROVIDERS = port<Providers>('providers')
+/** Ways to talk to providers. */
+export const MODEL_WIRES = gathering<ModelWire>('model-wires')
+/** Providers as data. */
+export const PROVIDER_ENTRIES = gathering<ProviderCatalog>('provider-entries')

@@ -23,6 +23,7 @@ export interface Rates {
   readonly inputPerMillionUsd: number
   readonly outputPerMillionUsd: number
   readonly cacheReadPerMillionUsd?: number
+  readonly cacheWritePerMillionUsd?: number
   readonly version?: string
 }
 
@@ -43,13 +44,20 @@ export function toUsd(amount: PicoUsd): number {
   return Number(`${text.slice(0, -PICO_DIGITS)}.${text.slice(-PICO_DIGITS)}`)
 }
 
-/** `tokens / 1,000,000 × rate`, cached prompt tokens at the cache-read rate where the model has one. Exact. */
+/**
+ * `tokens / 1,000,000 × rate`, exact. Prompt tokens read from or written to a cache are priced by the model's rates for that,
+ * where it has any above 0, and are then no input.
+ */
 export function priceOf(usage: Usage, rates: Rates): PicoUsd {
-  const cached = rates.cacheReadPerMillionUsd ? Math.min(usage.cached_prompt_tokens ?? 0, usage.prompt_tokens) : 0
+  const { inputPerMillionUsd, outputPerMillionUsd, cacheReadPerMillionUsd = 0, cacheWritePerMillionUsd = 0 } = rates
+  const read = cacheReadPerMillionUsd > 0 ? Math.min(usage.cached_prompt_tokens ?? 0, usage.prompt_tokens) : 0
+  const left = usage.prompt_tokens - read
+  const written = cacheWritePerMillionUsd > 0 ? Math.min(usage.cache_write_prompt_tokens ?? 0, left) : 0
   return (
-    BigInt(usage.prompt_tokens - cached) * perToken(rates.inputPerMillionUsd) +
-    BigInt(cached) * perToken(rates.cacheReadPerMillionUsd ?? 0) +
-    BigInt(usage.completion_tokens) * perToken(rates.outputPerMillionUsd)
+    BigInt(left - written) * perToken(inputPerMillionUsd) +
+    BigInt(read) * perToken(cacheReadPerMillionUsd) +
+    BigInt(written) * perToken(cacheWritePerMillionUsd) +
+    BigInt(usage.completion_tokens) * perToken(outputPerMillionUsd)
   )
 }
 

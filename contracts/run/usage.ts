@@ -8,6 +8,7 @@ export const Usage = Type.Object({
   completion_tokens: count,
   total_tokens: count,
   cached_prompt_tokens: Type.Optional(count),
+  cache_write_prompt_tokens: Type.Optional(count),
   reasoning_tokens: Type.Optional(count),
   input_audio_tokens: Type.Optional(count),
   output_audio_tokens: Type.Optional(count),
@@ -25,6 +26,14 @@ export type UsageTotals = Readonly<Static<typeof UsageTotals>>
 
 export const NO_USAGE: Usage = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
 
+const DETAILS = [
+  'cached_prompt_tokens',
+  'cache_write_prompt_tokens',
+  'reasoning_tokens',
+  'input_audio_tokens',
+  'output_audio_tokens',
+] as const
+
 /** The sum of two usages; a detail counter appears once either side has it. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: Record<string, number> = {
@@ -32,7 +41,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     completion_tokens: a.completion_tokens + b.completion_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
   }
-  for (const key of ['cached_prompt_tokens', 'reasoning_tokens', 'input_audio_tokens', 'output_audio_tokens'] as const)
-    if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
+  for (const key of DETAILS) if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
   return sum as unknown as Usage
 }

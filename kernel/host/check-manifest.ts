@@ -18,9 +18,12 @@ export function checkManifest(exported: object, { name, dir }: PluginSource): Pl
   if (typeof manifest.config !== 'object' || manifest.config === null)
     throw pluginFault(name, 'has no config schema: give it "config: Type.Object({})"')
   if (typeof manifest.register !== 'function') throw pluginFault(name, 'has no register function')
-  for (const key of ['needs', 'optional', 'provides'] as const)
+  for (const key of ['needs', 'optional', 'provides', 'contributes', 'gathers'] as const)
     if (manifest[key] !== undefined && !(Array.isArray(manifest[key]) && manifest[key].every(isPort)))
-      throw pluginFault(name, `has something in "${key}" that is not a port`)
+      throw pluginFault(
+        name,
+        `has something in "${key}" that is no ${key === 'contributes' || key === 'gathers' ? 'gathering' : 'port'}`,
+      )
   return manifest as PluginManifest
 }
 

@@ -20,6 +20,7 @@ export interface Contributions {
   readonly tools: ToolDefinition[]
   readonly routes: RoutePlugin[]
   readonly services: Map<symbol, unknown>
+  readonly items: { readonly to: symbol; readonly item: unknown }[]
   readonly background: BackgroundRecord[]
 }
 
@@ -28,5 +29,6 @@ export const noContributions = (): Contributions => ({
   tools: [],
   routes: [],
   services: new Map(),
+  items: [],
   background: [],
 })

@@ -55,7 +55,8 @@ export class Generation {
     this.number = grants.number
     this.id = `${this.name}@${grants.code}#${grants.number}`
     this.#container = grants.root.createChildContainer()
-    for (const { id } of [...(this.manifest.needs ?? []), ...(this.manifest.optional ?? [])])
+    const { needs = [], optional = [], gathers = [] } = this.manifest
+    for (const { id } of [...needs, ...optional, ...gathers])
       if (grants.granted.has(id)) this.#container.register(id, { useValue: grants.granted.get(id) })
     grants.carried.hold()
   }

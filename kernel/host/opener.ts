@@ -49,7 +49,7 @@ export class Opener {
     this.#fillRoot()
     const { order, circles } = openingOrder(plugins)
     const granted = new Map<symbol, unknown>()
-    const owners = new Map<symbol, Generation>()
+    const owners = new Map<symbol, readonly Generation[]>()
     const members = new Map<string, Member>()
     const opened: Generation[] = []
     const refused: RefusedPlugin[] = []
@@ -102,13 +102,12 @@ export class Opener {
     loaded: LoadedPlugin,
     before: Member | undefined,
     granted: ReadonlyMap<symbol, unknown>,
-    owners: ReadonlyMap<symbol, Generation>,
+    owners: ReadonlyMap<symbol, readonly Generation[]>,
   ): Promise<Member> {
     const { manifest, code } = loaded
     const raw = this.#configure(loaded)
-    const providers = [...(manifest.needs ?? []), ...(manifest.optional ?? [])].map(
-      ({ id }) => owners.get(id)?.id ?? '',
-    )
+    const { needs = [], optional = [], gathers = [] } = manifest
+    const providers = [...needs, ...optional, ...gathers].map(({ id }) => (owners.get(id) ?? []).map(owner => owner.id))
     const identity = digestOf([code, raw, providers])
     if (before?.identity === identity) return { loaded, identity, generation: before.generation }
     this.#generations += 1
@@ -134,12 +133,19 @@ export class Opener {
     }
   }
 
-  #grant(generation: Generation, granted: Map<symbol, unknown>, owners: Map<symbol, Generation>): void {
-    for (const [id, service] of generation.contributions.services) {
-      const owner = owners.get(id)
+  #grant(generation: Generation, granted: Map<symbol, unknown>, owners: Map<symbol, readonly Generation[]>): void {
+    const { services, items } = generation.contributions
+    for (const [id, service] of services) {
+      const [owner] = owners.get(id) ?? []
       if (owner !== undefined) throw clash(generation, owner, `provides the port ${portName(generation, id)}`)
       granted.set(id, service)
-      owners.set(id, generation)
+      owners.set(id, [generation])
+    }
+    for (const { to, item } of items) {
+      // A new list each time: generations that were opened with the shorter one keep it.
+      granted.set(to, Object.freeze([...((granted.get(to) as readonly unknown[] | undefined) ?? []), item]))
+      const before = owners.get(to) ?? []
+      if (!before.includes(generation)) owners.set(to, [...before, generation])
     }
   }
 

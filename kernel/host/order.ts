@@ -42,11 +42,12 @@ function graphOf<P extends { readonly manifest: PluginManifest }>(plugins: reado
   const sorted = plugins.toSorted((a, b) => (a.manifest.name < b.manifest.name ? -1 : 1))
   const providers = new Map<symbol, string[]>()
   for (const { manifest } of sorted)
-    for (const { id } of manifest.provides ?? []) providers.set(id, [...(providers.get(id) ?? []), manifest.name])
+    for (const { id } of [...(manifest.provides ?? []), ...(manifest.contributes ?? [])])
+      providers.set(id, [...(providers.get(id) ?? []), manifest.name])
   return new Map(
     sorted.map(plugin => {
-      const { name, needs = [], optional = [] } = plugin.manifest
-      return [name, { plugin, after: [...needs, ...optional].flatMap(({ id }) => providers.get(id) ?? []) }]
+      const { name, needs = [], optional = [], gathers = [] } = plugin.manifest
+      return [name, { plugin, after: [...needs, ...optional, ...gathers].flatMap(({ id }) => providers.get(id) ?? []) }]
     }),
   ) satisfies Map<string, Node<P>>
 }

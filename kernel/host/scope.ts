@@ -1,5 +1,5 @@
 import { createHookTable, type HookName } from '#contracts/hooks'
-import type { PluginLog, PluginManifest, PluginScope, Port, Undo } from '#contracts/plugin'
+import type { Gathering, PluginLog, PluginManifest, PluginScope, Port, Undo } from '#contracts/plugin'
 import type { ToolDefinition } from '#contracts/tool/tool'
 import type { Contributions } from './contributions.js'
 
@@ -28,8 +28,10 @@ export function createScope(target: ScopeTarget): { readonly scope: PluginScope<
   const declare = (what: string): void => {
     if (isSealed) throw new Error(`${what} comes too late: plugin "${manifest.name}" has already registered`)
   }
-  const has = (key: 'needs' | 'optional' | 'provides', port: Port<unknown>) =>
-    manifest[key]?.some(({ id }) => id === port.id) ?? false
+  const has = (
+    key: 'needs' | 'optional' | 'provides' | 'contributes' | 'gathers',
+    named: Port<unknown> | Gathering<unknown>,
+  ) => manifest[key]?.some(({ id }) => id === named.id) ?? false
 
   const scope: PluginScope<unknown> = {
     name: manifest.name,
@@ -51,6 +53,16 @@ export function createScope(target: ScopeTarget): { readonly scope: PluginScope<
       if (contributions.services.has(port.id)) throw new Error(`provides the port ${port.name} twice`)
       if (value === undefined || value === null) throw new Error(`provides nothing as the port ${port.name}`)
       contributions.services.set(port.id, value)
+    },
+    contribute(to, item) {
+      declare(`contribute(${to.name})`)
+      if (!has('contributes', to)) throw new Error(`contributes to ${to.name}: list it in "contributes"`)
+      if (item === undefined || item === null) throw new Error(`contributes nothing to ${to.name}`)
+      contributions.items.push({ to: to.id, item })
+    },
+    gather<T>(from: Gathering<T>): readonly T[] {
+      if (!has('gathers', from)) throw new Error(`gathers ${from.name}: list it in "gathers"`)
+      return (target.lookUp(from.id) as readonly T[] | undefined) ?? []
     },
     tap(hook: HookName, fn: unknown, order: { readonly stage?: number } = {}) {
       declare(`tap(${hook})`)

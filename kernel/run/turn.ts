@@ -34,8 +34,8 @@ const LONGEST_WAIT_MS = 30_000
 const JITTER = 0.5
 
 /**
- * Has one turn answered: each candidate gets its retries, then the next one may try. Once a piece of an answer was shown
- * nothing is asked again, so no output is ever doubled.
+ * Has one turn answered: each candidate gets its retries, then the next one may try, and stays the run's from then on. Once
+ * a piece of an answer was shown nothing is asked again, so no output is ever doubled.
  */
 export async function takeTurn(
   run: LiveRun,
@@ -43,7 +43,8 @@ export async function takeTurn(
   request: ModelRequest,
   bounds: RetryBounds,
 ): Promise<TurnOutcome> {
-  for (let index = 0; ; index++) {
+  const present = candidates.findIndex(candidate => candidate === run.candidate)
+  for (let index = Math.max(present, 0); ; index++) {
     const candidate = candidates[index] as ModelCandidate
     const outcome = await askWithRetries(run, candidate, { ...request, model: candidate.model }, bounds)
     if (outcome.kind === 'answered') return outcome

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { FastifyInstance } from 'fastify'
 import { container } from 'tsyringe'
 import type { HookTable } from '#contracts/hooks'
-import type { PluginLog, PluginManifest, Port } from '#contracts/plugin'
+import type { Gathering, PluginLog, PluginManifest, Port } from '#contracts/plugin'
 import type { ToolContext, ToolDefinition, ToolResult } from '#contracts/tool/tool'
 import { CarriedSlots } from '#kernel/host/carried'
 import { checkConfig } from '#kernel/host/check-config'
@@ -14,8 +14,8 @@ import { buildHookTable } from '#kernel/host/hook-table'
 import { composeTestApp, type TestApp } from './compose-app.js'
 import { fakeRun } from './fake-run.js'
 
-/** Services to grant, as pairs or a map; keys are ports or their ids. */
-export type GrantedPorts = Iterable<readonly [Port<never> | Port<unknown> | symbol, unknown]>
+/** Services to grant, as pairs or a map; keys are ports or their ids. Of a gathering the value is the list of its items. */
+export type GrantedPorts = Iterable<readonly [Port<never> | Port<unknown> | Gathering<never> | symbol, unknown]>
 
 export interface OpenPluginOptions {
   /** As an operator would write it; checked against the plugin's schema. */
@@ -37,6 +37,8 @@ export interface OpenPlugin {
   readonly generation: Generation
   /** A service the plugin provides. */
   port<T>(port: Port<T>): T | undefined
+  /** What it contributes to a gathering, in its order. */
+  items<T>(to: Gathering<T>): readonly T[]
   /** Calls a tool as the run loop does: aliases mapped, arguments checked, throws turned into `{ error }`. */
   call(tool: string, args: unknown, context?: Partial<ToolContext>): Promise<ToolResult>
   /** Starts background work, as becoming current does. */
@@ -63,6 +65,8 @@ export async function openPlugin(plugin: PluginManifest, options: OpenPluginOpti
     app: app.fastify,
     generation,
     port: <T>({ id }: Port<T>) => generation.contributions.services.get(id) as T | undefined,
+    items: <T>({ id }: Gathering<T>) =>
+      generation.contributions.items.filter(({ to }) => to === id).map(({ item }) => item as T),
     call: (name, args, context) => callTool(tools.get(name), name, args, context),
     activate: () => generation.activate(),
     close: async () => {
