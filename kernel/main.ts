@@ -40,7 +40,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { checkPlugin } = await import('runwright/testing')
       return checkPlugin(directory)
     },
-    doctorChecks: config => doctorChecks(variables, config),
+    startTrial: async options => (await import('./trial.js')).startTrial(variables, options),
+    doctorChecks,
   }
   return runCli(argv, environment)
 }
@@ -78,9 +79,9 @@ async function viewConfig(
   }
 }
 
-/** Can a run be answered here, and can its commands be confined? */
-async function doctorChecks(variables: Environment, config: ConfigView): Promise<readonly Check[]> {
-  const { providerCheck, sandboxProblem } = await import('./cli/index.js')
+/** Can commands be confined here? */
+async function doctorChecks(config: ConfigView): Promise<readonly Check[]> {
+  const { sandboxProblem } = await import('./cli/index.js')
   const { bundledPlugins } = await import('./index.js')
   const isOff = (name: string) =>
     config.entries.some(({ key, value }) => key === `plugins.${name}.enabled` && value === 'false')
@@ -92,7 +93,6 @@ async function doctorChecks(variables: Environment, config: ConfigView): Promise
     problem === undefined
       ? { name: 'sandbox', state: 'ok', says }
       : { name: 'sandbox', state: 'fail', says: problem, advice: 'until then tools that run commands are refused' },
-    providerCheck(config, variables),
   ]
 }
 

@@ -14,6 +14,8 @@ export type ApiProblem =
     }
   | { readonly kind: 'unreachable'; readonly baseUrl: string; readonly because: string }
 
+type Method = 'GET' | 'POST' | 'PUT'
+
 export interface RequestOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -23,7 +25,8 @@ export interface RequestOptions {
 /** Talks to one daemon. */
 export interface ApiClient {
   readonly baseUrl: string
-  request<T>(method: 'GET' | 'POST', path: string, options?: RequestOptions): Promise<ApiReply<T>>
+  /** An answer without a body (204) has an undefined one. */
+  request<T>(method: Method, path: string, options?: RequestOptions): Promise<ApiReply<T>>
   /** An answer whose body is read by the caller; refusals are read and explained as by `request`. */
   open(path: string, options?: RequestOptions): Promise<ApiReply<IncomingMessage>>
 }
@@ -75,11 +78,12 @@ export function createApiClient(baseUrl: string, token: string | undefined): Api
   return {
     baseUrl: base,
     open: (path, options) => open('GET', path, options),
-    async request<T>(method: 'GET' | 'POST', path: string, options: RequestOptions = {}): Promise<ApiReply<T>> {
+    async request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<ApiReply<T>> {
       const reply = await open(method, path, options)
       if (reply.kind !== 'answered') return reply
       try {
-        return { ...reply, body: JSON.parse(await readText(reply.body)) as T }
+        const text = await readText(reply.body)
+        return { ...reply, body: (reply.status === 204 ? undefined : JSON.parse(text)) as T }
       } catch (error) {
         return { kind: 'unreachable', baseUrl: base, because: `the answer could not be read: ${reasonOf(error)}` }
       }

@@ -65,6 +65,8 @@ export interface CliEnvironment extends Terminal {
   createApiKey(): NewApiKey
   /** Runs the contract kit on a plugin folder. */
   checkPlugin(directory: string): Promise<PluginReport>
-  /** What the installation adds to `doctor`: sandbox, provider. */
+  /** Starts a daemon of this configuration that stores nothing and listens on a free loopback port. */
+  startTrial?(options: ConfigOptions): Promise<{ readonly url: string; stop(): Promise<void> }>
+  /** What the installation adds to `doctor`: the sandbox. */
   doctorChecks?(config: ConfigView): Promise<readonly Check[]>
 }

@@ -1,7 +1,6 @@
 export type { ConfigEntry, ConfigView } from './config-view.js'
 export { type DemoDaemon, type DemoOptions, runDemo } from './demo.js'
 export type { Check } from './doctor/check.js'
-export { type ProviderVariables, providerCheck } from './doctor/provider-check.js'
 export { type ProbeOptions, sandboxProblem } from './doctor/sandbox-problem.js'
 export type {
   CliEnvironment,

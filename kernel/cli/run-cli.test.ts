@@ -28,6 +28,10 @@ describe('help', () => {
     ['runs', 'ls'],
     ['runs', 'get'],
     ['runs', 'cancel'],
+    ['models'],
+    ['providers'],
+    ['providers', 'key'],
+    ['providers', 'import'],
     ['keys'],
     ['keys', 'create'],
     ['keys', 'list'],
@@ -291,39 +295,6 @@ other.token   -            default
     '--json',
   )
   expect(JSON.parse(json.out)).toEqual({ settings: entries, problems })
-})
-
-describe('doctor', () => {
-  test('says ok, warn or fail with what to do; a failure is exit code 1', async () => {
-    const { baseUrl } = await serverWith({})
-    const good = await testEnvironment({
-      baseUrl,
-      doctorChecks: async () => [{ name: 'sandbox', state: 'ok', says: 'bubblewrap' }],
-    }).run('doctor')
-    expect(good).toEqual({
-      code: 0,
-      err: '',
-      out: `ok    node        Node.js v20.20.0
-ok    config      every setting was understood
-warn  database    no run database: runs are lost with the process, and auth is off
-                  set SVC_RUN_DB=<file>
-ok    sandbox     bubblewrap
-ok    daemon      answers at ${baseUrl}
-`,
-    })
-    const bad = await testEnvironment({
-      nodeVersion: 'v20.18.1',
-      loadConfig: async () => Promise.reject(new Error('team.toml:3: not TOML')),
-    }).run('doctor', '--json')
-    expect(bad.code).toBe(1)
-    expect(JSON.parse(bad.out).checks.map(({ name, state }: { name: string; state: string }) => [name, state])).toEqual(
-      [
-        ['node', 'fail'],
-        ['config', 'fail'],
-        ['daemon', 'warn'],
-      ],
-    )
-  })
 })
 
 test('plugin check prints a line per case and fails with the plugin', async () => {

@@ -5,7 +5,9 @@ import { addConfigCommand } from './config.js'
 import { addContinueCommand } from './continue.js'
 import { addDoctorCommand } from './doctor.js'
 import { addKeysCommand } from './keys.js'
+import { addModelsCommand } from './models.js'
 import { addPluginCommand } from './plugin.js'
+import { addProvidersCommand } from './providers.js'
 import { addRunCommand } from './run.js'
 import { addRunsCommand } from './runs.js'
 import { addServeCommand } from './serve.js'
@@ -23,6 +25,8 @@ export const ALL_COMMANDS = [
   addContinueCommand,
   addTodosCommand,
   addRunsCommand,
+  addModelsCommand,
+  addProvidersCommand,
   addKeysCommand,
   addPluginCommand,
   addConfigCommand,

@@ -1,5 +1,5 @@
-import type { ConfigOptions } from '../environment.js'
-import { type AddCommand, type ConnectionOptions, examples, withConfig, withConnection } from '../options.js'
+import type { ExamineOptions } from '../doctor/examine.js'
+import { type AddCommand, examples, withConfig, withConnection } from '../options.js'
 
 /** `runwright doctor`. */
 export const addDoctorCommand: AddCommand = (program, environment, done) => {
@@ -7,6 +7,7 @@ export const addDoctorCommand: AddCommand = (program, environment, done) => {
     .description(
       'Check what a daemon needs here, and say what to do about what is missing. Exits 1 when something fails.',
     )
+    .option('--no-ask', 'do not have the default model say a word (default: it does, for a few tokens)')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -15,7 +16,7 @@ export const addDoctorCommand: AddCommand = (program, environment, done) => {
         ['runwright doctor --config team.toml', 'with this configuration'],
       ]),
     )
-    .action(async (options: ConfigOptions & ConnectionOptions & { readonly json?: boolean }) => {
+    .action(async (options: ExamineOptions) => {
       const { examine } = await import('../doctor/examine.js')
       done(await examine(environment, options))
     })

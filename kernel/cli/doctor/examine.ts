@@ -7,14 +7,18 @@ import { type ConnectionOptions, connect } from '../options.js'
 import { createPaint, type Paint } from '../render/paint.js'
 import { plainLine } from '../render/plain-text.js'
 import type { Check } from './check.js'
+import { modelCheck } from './model-check.js'
 
 const NODE_FLOOR = [20, 19] as const
 
+export interface ExamineOptions extends ConfigOptions, ConnectionOptions {
+  readonly json?: boolean
+  /** False: the default model is not asked. */
+  readonly ask?: boolean
+}
+
 /** Looks at everything a daemon needs; prints a line each. 1 when something fails, else 0. */
-export async function examine(
-  environment: CliEnvironment,
-  options: ConfigOptions & ConnectionOptions & { readonly json?: boolean },
-): Promise<number> {
+export async function examine(environment: CliEnvironment, options: ExamineOptions): Promise<number> {
   const checks: Check[] = [nodeCheck(environment.nodeVersion)]
   const config = await environment.loadConfig(options).catch((error: unknown) => {
     checks.push({ name: 'config', state: 'fail', says: messageOf(error), advice: 'correct or remove the file' })
@@ -26,6 +30,7 @@ export async function examine(
     checks.push(...((await environment.doctorChecks?.(config)) ?? []))
   }
   checks.push(await daemonCheck(environment, options))
+  if (options.ask !== false) checks.push(await modelCheck(environment, options))
   const isFailing = checks.some(check => check.state === 'fail')
   environment.stdout.write(
     options.json

@@ -86,7 +86,8 @@ export async function openProtocolServer(options: ProtocolServerOptions) {
     if (own) return json(own.status, own.body, own.headers)
     if (method === 'POST' && path === '/v1/runs') return json(202, { run_id: RUN_ID, status: 'queued' })
     if (path === `/v1/runs/${RUN_ID}/events`) return stream(request, response)
-    if (path === `/v1/runs/${RUN_ID}`) return json(200, { id: RUN_ID, status: options.status ?? 'running' })
+    if (path === `/v1/runs/${RUN_ID}`)
+      return json(200, { id: RUN_ID, status: options.status ?? 'running', ...ANSWERED_BY })
     if (path === `/v1/runs/${RUN_ID}/cancel`) {
       json(200, { status: 'cancelling' })
       return cancel()
@@ -106,6 +107,8 @@ export async function openProtocolServer(options: ProtocolServerOptions) {
       }),
   }
 }
+
+const ANSWERED_BY = { model: 'gpt-4.1-mini', provider_name: 'openai' }
 
 const TOTALS = {
   usage_totals: { prompt_tokens_total: 0, completion_tokens_total: 0, total_tokens: 0, last_turn_tokens: 0 },

@@ -1,0 +1,30 @@
+import type { ConfigOptions } from './cli/environment.js'
+import { createDaemon } from './index.js'
+
+const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/**
+ * A daemon as this configuration describes it, but for what would touch the real one: it listens on a free loopback port,
+ * keeps everything in memory and watches nothing.
+ */
+export async function startTrial(
+  environment: Readonly<Record<string, string>>,
+  { config, profile }: ConfigOptions,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const daemon = await createDaemon({
+    environment,
+    ...(config !== undefined && { configFile: config }),
+    ...(profile !== undefined && { profile }),
+    settings: TRIAL,
+    log: SILENT,
+  })
+  return { url: daemon.url, stop: () => daemon.stop() }
+}
+
+const TRIAL = {
+  addr: '127.0.0.1:0',
+  run_db: '',
+  conversation_db: '',
+  auth_disabled: true,
+  watch_enabled: false,
+} as const
