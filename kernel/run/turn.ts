@@ -28,7 +28,8 @@ export type TurnOutcome =
   | AnsweredTurn
   | { readonly kind: 'failed'; readonly failure: ModelFailure; readonly provider: string }
 
-const FALLBACK_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
+/** Not tried again, for it may have been paid for; another provider may still answer. */
+const GATEWAY_TIMEOUT = 504
 const FIRST_BACKOFF_MS = 500
 const LONGEST_WAIT_MS = 30_000
 const JITTER = 0.5
@@ -50,7 +51,8 @@ export async function takeTurn(
     if (outcome.kind === 'answered') return outcome
     const next = candidates[index + 1]
     const { failure, hasShown } = outcome
-    const mayFallBack = run.request.allow_fallback && !hasShown && FALLBACK_STATUSES.has(failure.status ?? 0)
+    const mayPass = failure.category === 'retryable' || failure.status === GATEWAY_TIMEOUT
+    const mayFallBack = run.request.allow_fallback && !hasShown && mayPass
     if (!next || !mayFallBack) return { kind: 'failed', failure, provider: candidate.provider }
     run.emit('prompt.warning', {
       code: 'provider_fallback',
