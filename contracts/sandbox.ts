@@ -8,6 +8,8 @@ export interface SandboxPolicy {
   readonly root: string
   /** Further roots that are treated as the workspace. */
   readonly extraDirs: readonly string[]
+  /** As in `WorkspaceRoots`. */
+  readonly isPinned?: boolean
   /** The workspace is mounted read-only, but for `writablePaths` (plan mode). */
   readonly isReadOnly?: boolean
   readonly writablePaths?: readonly string[]

@@ -11,6 +11,11 @@ export interface WorkspaceRoots {
   /** Absolute; relative paths start here. */
   readonly root: string
   readonly extraDirs: readonly string[]
+  /**
+   * All of them were real paths when the run began and must stay what they were: whoever opens one that has become a
+   * link, or lies behind one, refuses it.
+   */
+  readonly isPinned?: boolean
 }
 
 /** What a call is about, for rules, plan mode and recaps. Paths are as given by the model, not yet resolved. */

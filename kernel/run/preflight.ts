@@ -35,8 +35,9 @@ export async function provision(run: LiveRun): Promise<ProvisionedWorkspace | un
   try {
     const workspace = await run.hooks.workspaceProvisioning.promise(run)
     if (!workspace) return undefined
-    run.workspace = { root: workspace.root, extraDirs: workspace.extraDirs }
-    run.update({ workspace: { root: workspace.root, extra_dirs: workspace.extraDirs } })
+    const { root, extraDirs, isPinned } = workspace
+    run.workspace = { root, extraDirs, ...(isPinned && { isPinned }) }
+    run.update({ workspace: { root, extra_dirs: extraDirs } })
     if (workspace.type !== undefined && !run.isResumed)
       run.emit('workspace.provisioned', { workspace_type: workspace.type, workspace_path: workspace.root })
     return workspace

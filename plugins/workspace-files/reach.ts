@@ -4,7 +4,7 @@ import { type Descriptor, heldPath, holdChild, holdRoot, isOfTheKernel, release,
 import type { Guard, Intent, Spot } from './guard.js'
 import { locate } from './locate.js'
 import { type PathText, parsePath } from './path-text.js'
-import { fromErrno, hasErrno, notFound, outside, refuse } from './refusal.js'
+import { fromErrno, hasErrno, notFound, outside, refuse, swappedRoot } from './refusal.js'
 
 const MAX_LINKS = 40
 /** Each step opens one name; `..` walks again from the root, so this also bounds hostile zigzags. */
@@ -92,6 +92,7 @@ class Walker {
     if (isOfTheKernel(held.fd)) return this.#kernelFiles()
     this.#given = root
     this.#real = whereabouts(held.fd)
+    if (this.wish.access.isPinned && this.#real !== root) return swappedRoot(root)
     this.#device = held.stats.dev
     this.#components = []
     this.#pending = [...pending]

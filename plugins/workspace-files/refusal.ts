@@ -16,6 +16,14 @@ export const outside = (path: string): FileRefusal =>
     `${path} leads outside the workspace. Use a path relative to the workspace root, or an absolute path beneath one of its directories.`,
   )
 
+/** What a run works in is no longer where it was: somebody put a link there. */
+export const swappedRoot = (root: string): FileRefusal =>
+  refuse(
+    'outside_workspace',
+    root,
+    `${root} was a directory when the run began and is a link now, so nothing in it is touched. Put the directory back, or start a new run.`,
+  )
+
 export const notFound = (path: string): FileRefusal =>
   refuse('not_found', path, `There is no ${path}. List the folder to see what is there.`)
 

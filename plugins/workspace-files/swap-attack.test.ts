@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +30,13 @@ const setUp = () => {
 const swap = (real, link) => { mv(real, 'tmp'); mv(link, real); mv(real, link); mv('tmp', real) }
 setUp(); process.stdout.write('on')
 for (;;) try { swap('dir', 'dir-link'); swap('file', 'file-link') } catch { try { setUp() } catch {} }`
+
+/** Swaps a whole root with a link to another directory. */
+const ROOT_ATTACKER = `
+const { renameSync: mv } = require('node:fs')
+process.chdir(process.argv[1])
+process.stdout.write('on')
+for (;;) { mv('root', 'tmp'); mv('root-link', 'root'); mv('root', 'root-link'); mv('tmp', 'root') }`
 
 let base: string
 let access: FileAccess
@@ -94,4 +110,24 @@ test('writing, removing and listing through descriptors never touch anything out
   expect(readFileSync(join(base, 'outside/f'), 'utf8')).toBe('OUTSIDE')
   expect(seen.ESCAPE).toBeUndefined()
   expect(seen.written).toBeGreaterThan(0)
+})
+
+test('a pinned root that is swapped for a link is never followed', async () => {
+  const other = join(base, 'root')
+  mkdirSync(other)
+  writeFileSync(join(other, 'f'), 'inside')
+  symlinkSync('outside', join(base, 'root-link'))
+  const swapper = spawn(process.execPath, ['-e', ROOT_ATTACKER, base], { stdio: ['ignore', 'pipe', 'ignore'] })
+  await new Promise(resolve => swapper.stdout?.once('data', resolve))
+  const by = { root: other, extraDirs: [], isPinned: true }
+  const seen = await forAWhile(async () => {
+    const found = await files.read(by, 'f', 1000)
+    await files.replace(by, 'new', new TextEncoder().encode('inside'))
+    return found.kind === 'content' ? new TextDecoder().decode(found.bytes) : found.code
+  })
+  swapper.kill('SIGKILL')
+  expect(readdirSync(join(base, 'outside'))).toEqual(['f', 'only-outside'])
+  expect(seen.OUTSIDE).toBeUndefined()
+  expect(seen.inside).toBeGreaterThan(0)
+  expect(seen.outside_workspace).toBeGreaterThan(0)
 })

@@ -7,6 +7,8 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -33,7 +35,7 @@ let base: string
 let access: FileAccess
 
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'workspace-files-'))
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-files-')))
   for (const folder of ['ws/sub/deep', 'ws/.git/hooks', 'ws/.runwright', 'ws-evil', 'extra', 'outside'])
     mkdirSync(join(base, folder), { recursive: true })
   writeFileSync(join(base, 'ws/a.txt'), 'inside\n')
@@ -53,6 +55,48 @@ const write = async (path: string, text = 'new', by: FileAccess = access) => {
   const written = await files.replace(by, path, bytes(text))
   return written.kind === 'written' ? written.path : written.code
 }
+
+describe('a pinned root', () => {
+  const pinned = () => ({ ...access, isPinned: true })
+  const swap = (name: string) => {
+    renameSync(join(base, name), join(base, 'moved'))
+    symlinkSync(join(base, 'outside'), join(base, name))
+  }
+  const listed = async (by: FileAccess) => {
+    for await (const entry of files.walk(by, '.', { depth: 1 }, AbortSignal.timeout(5000)))
+      return 'code' in entry ? entry.code : entry.path
+    return 'nothing'
+  }
+
+  test('that was replaced by a link is refused, whatever is wanted of it', async () => {
+    swap('ws')
+    const by = pinned()
+    expect([
+      await read('secret', by),
+      await read(join(base, 'ws/secret'), by),
+      await write('new', 'x', by),
+      await listed(by),
+      ((await files.hold(by, '.')) as { code?: string }).code,
+      ((await files.resolve(by, 'secret', 'read')) as { code?: string }).code,
+      await read(join(base, 'extra/e.txt'), by),
+    ]).toEqual([...Array(6).fill('outside_workspace'), 'extra\n'])
+    expect(readdirSync(join(base, 'outside'))).toEqual(['secret'])
+  })
+
+  test('holds for further directories too', async () => {
+    swap('extra')
+    expect([await read(join(base, 'extra/secret'), pinned()), await read('a.txt', pinned())]).toEqual([
+      'outside_workspace',
+      'inside\n',
+    ])
+  })
+
+  test('that is what it was works as ever, and one that is not pinned may be a link', async () => {
+    expect([await read('a.txt', pinned()), await read('sub/../a.txt', pinned())]).toEqual(['inside\n', 'inside\n'])
+    symlinkSync(join(base, 'ws'), join(base, 'linked'))
+    expect(await read('a.txt', { root: join(base, 'linked'), extraDirs: [] })).toBe('inside\n')
+  })
+})
 
 describe('reading', () => {
   test('links that stay inside work, in every way of writing them', async () => {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { definePlugin } from '#contracts/plugin'
-import { checkRoots, rootsOf } from './roots.js'
+import { pinnedRoots, refuseReplaced, withRealRoots } from './roots.js'
 
 /** `workspace_path` and `extra_dirs`: existing directories that root a run's tools. */
 export const plugin = definePlugin({
@@ -14,9 +14,13 @@ export const plugin = definePlugin({
   honours: ['workspace_path', 'extra_dirs'],
   register(scope) {
     scope.tap('runAdmitting', async admission => {
-      await checkRoots(admission.request, scope.config.roots)
-      return admission
+      const request = await withRealRoots(admission.request, scope.config.roots)
+      return request === admission.request ? admission : { ...admission, request }
     })
-    scope.tap('workspaceProvisioning', async run => rootsOf(run))
+    scope.tap('workspaceProvisioning', pinnedRoots)
+    scope.tap('sandboxShaping', async policy => {
+      if (policy.isPinned) await refuseReplaced(policy)
+      return policy
+    })
   },
 })

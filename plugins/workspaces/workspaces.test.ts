@@ -1,17 +1,18 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { boot } from '#test/kit/boot'
 import { describePlugin } from '#test/kit/describe-plugin'
 import { fakeRun } from '#test/kit/fake-run'
 import { plugin } from './index.js'
-import { checkRoots, rootsOf } from './roots.js'
+import { pinnedRoots, withRealRoots } from './roots.js'
 
 describePlugin(plugin, { dir: import.meta.dirname })
 
 let dir: string
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'runwright-roots-'))
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'runwright-roots-')))
   await mkdir(join(dir, 'allowed/inner'), { recursive: true })
   await mkdir(join(dir, 'allowed-not'))
   await writeFile(join(dir, 'allowed/file'), '')
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }))
 
 describe('the directories of a request', () => {
-  const check = (request: object, roots: readonly string[] = []) => checkRoots({ prompt: 'hi', ...request }, roots)
+  const check = (request: object, roots: readonly string[] = []) => withRealRoots({ prompt: 'hi', ...request }, roots)
 
   test.each([
     ['relative', 'must be an absolute path'],
@@ -49,13 +50,73 @@ describe('the directories of a request', () => {
   })
 })
 
-test('a run works where its request says, else nobody has an opinion', () => {
+test('what passes is known by its real path from then on', async () => {
+  await symlink(join(dir, 'allowed/inner'), join(dir, 'link'))
+  const request = { prompt: 'hi', workspace_path: join(dir, 'link'), extra_dirs: [`${dir}/allowed/../allowed-not`] }
+  expect(await withRealRoots(request, [])).toEqual({
+    prompt: 'hi',
+    workspace_path: join(dir, 'allowed/inner'),
+    extra_dirs: [join(dir, 'allowed-not')],
+  })
+})
+
+test('a run works where its request says, pinned, else nobody has an opinion', async () => {
   const of = (request: object) =>
-    rootsOf(fakeRun({ request: { prompt: 'hi', ...request }, workspace: { root: '/w', extraDirs: [] } }))
-  expect([of({}), of({ extra_dirs: [] }), of({ workspace_path: '/a' }), of({ extra_dirs: ['/b'] })]).toEqual([
+    pinnedRoots(fakeRun({ request: { prompt: 'hi', ...request }, workspace: { root: dir, extraDirs: [] } }))
+  const inner = join(dir, 'allowed/inner')
+  expect([
+    await of({}),
+    await of({ extra_dirs: [] }),
+    await of({ workspace_path: inner }),
+    await of({ extra_dirs: [inner] }),
+  ]).toEqual([
     undefined,
     undefined,
-    { root: '/a', extraDirs: [] },
-    { root: '/w', extraDirs: ['/b'] },
+    { root: inner, extraDirs: [], isPinned: true },
+    { root: dir, extraDirs: [inner], isPinned: true },
   ])
+})
+
+describe('a directory that another run replaces by a link', () => {
+  const call = (name: string, args: object) => ({ content: '', tool_calls: [{ name, arguments: args }] })
+
+  test('is used by no tool of the run that works there', async () => {
+    const live = await boot({
+      turns: [
+        { ...call('read', { path: 'secret' }), delay_ms: 200 },
+        call('write', { path: 'planted', content: 'x' }),
+        call('bash', { command: 'cat secret; touch planted' }),
+        { content: 'done' },
+      ],
+    })
+    const outside = await mkdtemp(join(dir, 'outside-'))
+    await writeFile(join(outside, 'secret'), 'SECRET')
+    const project = join(live.workspace, 'project')
+    await mkdir(project)
+    const id = await live.start({ prompt: 'go', workspace_path: project })
+    await live.until(id, 'llm.turn.requested')
+    await rename(project, `${project}-moved`)
+    await symlink(outside, project)
+    const results = (await live.events(id)).filter(({ type }) => type === 'tool.call.completed')
+    await live.stop()
+    expect(results.map(({ payload }) => payload?.error)).toEqual(Array(3).fill(expect.stringContaining(project)))
+    expect(JSON.stringify(results)).not.toContain('SECRET')
+    expect(await readdir(outside)).toEqual(['secret'])
+  })
+
+  test('fails a run that has not begun', async () => {
+    const live = await boot({
+      turns: [{ content: 'first', delay_ms: 300 }, { content: 'second' }],
+      settings: { max_concurrent_runs: 1 },
+    })
+    const project = join(live.workspace, 'project')
+    await mkdir(project)
+    await live.start('first')
+    const id = await live.start({ prompt: 'second', workspace_path: project })
+    await rename(project, `${project}-moved`)
+    await symlink(dir, project)
+    const end = (await live.events(id)).at(-1)
+    await live.stop()
+    expect(end).toMatchObject({ type: 'run.failed', payload: { error: expect.stringContaining('replaced by a link') } })
+  })
 })
