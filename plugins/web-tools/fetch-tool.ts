@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { defineTool } from '#contracts/tool/tool'
 import type { Web } from '#contracts/web'
 import type { WebToolsConfig } from './config.js'
-import { convertPage } from './convert-page.js'
+import type { ConvertPage } from './convert-page.js'
 import {
   contentTypeOf,
   DEFAULT_TIMEOUT_SECONDS,
@@ -32,7 +32,7 @@ const parameters = Type.Object({
 })
 
 /** `fetch`: the body of an address as text. */
-export const createFetchTool = (web: Web, config: WebToolsConfig) =>
+export const createFetchTool = (web: Web, config: WebToolsConfig, convertPage: ConvertPage) =>
   defineTool({
     name: 'fetch',
     description:
@@ -65,10 +65,12 @@ export const createFetchTool = (web: Web, config: WebToolsConfig) =>
       const told = { url: answer.url, status_code: answer.status, content_type: contentType }
       if (!isReadable || !isHtml(contentType))
         return { output: { ...told, ...cut(text, max_bytes, answer.isTruncated) } }
-      const converted = await convertPage({ html: text, url: answer.url }, config.conversion_timeout_ms, context.signal)
+      const converted = await convertPage({ html: text, url: answer.url }, context.signal)
       if (converted.kind === 'failed')
         return failure('not_readable', `The page could not be converted: ${converted.why}. Use format text.`)
-      return { output: { ...told, ...cut(converted.page.markdown, max_bytes, answer.isTruncated) } }
+      return {
+        output: { ...told, ...cut(converted.page.markdown, max_bytes, answer.isTruncated || converted.page.isCut) },
+      }
     },
   })
 

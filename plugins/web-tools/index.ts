@@ -1,6 +1,7 @@
 import { definePlugin } from '#contracts/plugin'
 import { WEB, WORKSPACE_FILES } from '#contracts/ports'
 import { WebToolsConfig } from './config.js'
+import { createConverter } from './convert-page.js'
 import { createDownloadTool } from './download-tool.js'
 import { createFetchTool } from './fetch-tool.js'
 import { createWebFetchTool } from './web-fetch-tool.js'
@@ -13,8 +14,9 @@ export const plugin = definePlugin({
   register(scope) {
     const web = scope.find(WEB)
     if (!web) return
-    scope.tool(createFetchTool(web, scope.config))
-    scope.tool(createWebFetchTool(web, scope.config))
+    const convertPage = createConverter(scope.config.conversion_timeout_ms)
+    scope.tool(createFetchTool(web, scope.config, convertPage))
+    scope.tool(createWebFetchTool(web, scope.config, convertPage))
     const files = scope.find(WORKSPACE_FILES)
     if (files) scope.tool(createDownloadTool(web, files))
   },

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { defineTool } from '#contracts/tool/tool'
 import type { Web } from '#contracts/web'
 import type { WebToolsConfig } from './config.js'
-import { convertPage } from './convert-page.js'
+import type { ConvertPage } from './convert-page.js'
 import { cut } from './fetch-tool.js'
 import {
   contentTypeOf,
@@ -18,7 +18,7 @@ import {
 const MAX_CONTENT_BYTES = 131_072
 
 /** `web_fetch`: a page as Markdown, without its menus. */
-export const createWebFetchTool = (web: Web, config: WebToolsConfig) =>
+export const createWebFetchTool = (web: Web, config: WebToolsConfig, convertPage: ConvertPage) =>
   defineTool({
     name: 'web_fetch',
     description:
@@ -52,13 +52,13 @@ export const createWebFetchTool = (web: Web, config: WebToolsConfig) =>
       const told = { url: answer.url, status_code: answer.status, content_type: contentType }
       if (!isHtml(contentType) && !/^\s*<(!doctype|html)/i.test(text))
         return { output: { ...told, title: '', ...cut(text, MAX_CONTENT_BYTES, answer.isTruncated) } }
-      const converted = await convertPage({ html: text, url: answer.url }, config.conversion_timeout_ms, context.signal)
+      const converted = await convertPage({ html: text, url: answer.url }, context.signal)
       if (converted.kind === 'failed')
         return failure(
           'not_readable',
           `The page could not be converted: ${converted.why}. Use fetch to get it as it is.`,
         )
-      const { title, markdown } = converted.page
-      return { output: { ...told, title, ...cut(markdown, MAX_CONTENT_BYTES, answer.isTruncated) } }
+      const { title, markdown, isCut } = converted.page
+      return { output: { ...told, title, ...cut(markdown, MAX_CONTENT_BYTES, answer.isTruncated || isCut) } }
     },
   })

@@ -31,6 +31,11 @@ const PAGES: Readonly<Record<string, readonly [type: string, body: string | Buff
   '/latin': ['text/plain; charset=iso-8859-1', Buffer.from([0x67, 0xfc, 0x74])],
   '/binary': ['application/octet-stream', Buffer.from([0, 1, 2, 3])],
   '/deep': ['text/html', '<div>'.repeat(200_000)],
+  '/vast': [
+    'text/html',
+    `<title>Vast</title><p>first</p>${'<p>One of <a href="/x">many</a>, <b>many</b> more.</p>'.repeat(20_000)}`,
+  ],
+  '/heavy': ['text/html', `<title>Heavy</title><script>${'x()'.repeat(800_000)}</script><h1>the text</h1>`],
   '/long': ['text/plain', 'ä'.repeat(1000)],
   '/gone': ['text/plain', 'nothing here', 404],
 }
@@ -112,6 +117,14 @@ describe('web_fetch', () => {
   })
   test('returns all of a page that is no article', async () => {
     expect((await call('web_fetch', { url: `${base}/small` })).output.content).toBe('# Hi\n\nthere')
+  })
+  test('reads the beginning of a page of 60,000 elements', async () => {
+    const { title, content, truncated } = (await call('web_fetch', { url: `${base}/vast` })).output
+    expect([title, truncated]).toEqual(['Vast', true])
+    expect(content).toMatch(/^first\n\nOne of \[many\]/)
+  })
+  test('finds the text behind 2.4 MB of scripts', async () => {
+    expect((await call('web_fetch', { url: `${base}/heavy` })).output.content).toBe('# the text')
   })
   test('a page that no parser survives is told as such, and the daemon goes on meanwhile', async () => {
     let ticks = 0
