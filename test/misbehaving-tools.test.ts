@@ -19,6 +19,14 @@ export const plugin = definePlugin({
     scope.tool(tool('answers_undefined', async () => ({ output: undefined })))
     scope.tool(tool('answers_bigint', async () => ({ output: { n: 1n } })))
     scope.tool(tool('trips_over_aliases', async () => ({ output: 'ok' }), { normalise() { throw new Error('alias') } }))
+    let inside = 0, most = 0
+    scope.tool(tool('slow', async (_args, { signal }) => {
+      most = Math.max(most, ++inside)
+      signal.addEventListener('abort', () => undefined)
+      await new Promise(resolve => setTimeout(resolve, 5))
+      inside--
+      return { output: String(most) }
+    }))
     scope.tool(tool('deaf', (_args, { output }) => new Promise(() => setInterval(() => output('still here'), 50))))
   },
 })
@@ -120,4 +128,14 @@ test.each(['', '-wal', '-shm', '-journal', '.lock'])('no tool sees or takes runs
   live = await boot({ dir, settings: { run_db: join(dir, 'workspace', 'r.db') } })
   expect(live.url).not.toBe(url)
   expect(await live.events(events[0]?.run_id ?? '')).toEqual(events)
+})
+
+test('of the many calls of one turn a few work at a time', async () => {
+  const warnings: string[] = []
+  const listen = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', listen)
+  const { run } = await start(...Array<string>(100).fill('slow'))
+  const answers = (await run('go')).filter(({ type }) => type === 'tool.call.completed')
+  process.off('warning', listen)
+  expect([answers.length, answers.at(-1)?.payload?.output, warnings]).toEqual([100, '8', []])
 })

@@ -48,7 +48,7 @@ export type ToolResult =
 /**
  * A tool of the catalog. `execute` runs at most once per call id when `isMutating`: its intent is durable before it
  * starts, and an unknown outcome after a crash is told to the model, never repeated. Parallel-safe calls that stand
- * next to each other in a turn run together; all others run alone, in order.
+ * next to each other in a turn run together, a few at a time; all others run alone, in order.
  */
 export interface ToolDefinition<S extends TSchema = TSchema> {
   readonly name: string

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { StoredEvent } from '#contracts/event/envelope'
 import { EVENT_PAYLOADS, type EventPayload, type EventType } from '#contracts/event/payloads'
 import type { HookTable } from '#contracts/hooks'
@@ -68,6 +69,8 @@ export class LiveRun implements ActiveRun {
 
   constructor(private readonly options: LiveRunOptions) {
     const { record, recovered, opening } = options
+    // Every call of a turn listens; so many are no leak.
+    setMaxListeners(0, this.#abort.signal)
     this.#record = record
     this.#visible = record
     this.id = record.id

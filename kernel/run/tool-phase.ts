@@ -23,7 +23,8 @@ const DUPLICATE: ToolResult = {
 }
 
 /**
- * Executes the calls of one turn: parallel-safe ones that stand together run together, all others alone and in order.
+ * Executes the calls of one turn: parallel-safe ones that stand together run together, eight at a time, all others alone
+ * and in order.
  * Every call gets exactly one result message, in the model's order.
  */
 export async function runToolCalls(
@@ -44,7 +45,10 @@ export async function runToolCalls(
   }
 }
 
-/** The calls from `index` on that may run side by side: one, or several parallel-safe ones. */
+/** Each of them may hold a process or a megabyte, and a turn may ask for hundreds. */
+const MAX_SIDE_BY_SIDE = 8
+
+/** The calls from `index` on that may run side by side: one, or a few parallel-safe ones. */
 function nextGroup(
   calls: readonly ToolCall[],
   index: number,
@@ -54,8 +58,9 @@ function nextGroup(
     const tool = call && tools.get(call.name)
     return tool !== undefined && isParallelSafe(tool) && !mayMutate(tool)
   }
+  const most = Math.min(calls.length, index + MAX_SIDE_BY_SIDE)
   let end = index + 1
-  if (mayJoin(calls[index])) while (end < calls.length && mayJoin(calls[end])) end++
+  if (mayJoin(calls[index])) while (end < most && mayJoin(calls[end])) end++
   return calls.slice(index, end)
 }
 
