@@ -166,22 +166,31 @@ async function applyText(
   const versions = await carryOut(files, access, drafts)
   if ('error' in versions) return versions
   const moved = new Set(drafts.map(draft => draft.movedFrom))
-  const results = drafts.filter(draft => draft.after || !moved.has(draft.path)).map(draft => report(draft, versions))
+  const told = drafts.filter(draft => draft.after || !moved.has(draft))
+  const results = told.map(draft => report(draft, versions, told.length))
   const [only] = results
   return { output: results.length === 1 && only ? only : { files: results } }
 }
 
-function report(draft: Draft, versions: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> {
+/** All files together; each gets its share. */
+const MAX_DIFFS_CHARS = 16_000
+
+function report(draft: Draft, versions: ReadonlyMap<string, string>, files: number): Readonly<Record<string, unknown>> {
   const show = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : '')
-  const { before, after, movedFrom } = draft
+  const { after, movedFrom } = draft
+  const before = movedFrom ? movedFrom.before : draft.before
   const isMoved = movedFrom !== undefined
+  const shown = {
+    ...(isMoved && { from: movedFrom.path }),
+    ...(files > 4 && { maxChars: Math.floor(MAX_DIFFS_CHARS / files) }),
+  }
   return {
     path: draft.path,
     action: isMoved ? 'move' : !before ? 'add' : after ? 'update' : 'delete',
-    ...(isMoved && { moved_from: movedFrom }),
+    ...(isMoved && { moved_from: movedFrom.path }),
     replacements: draft.hunks,
     version: versions.get(draft.path) ?? (after ? before?.version : undefined) ?? '',
-    diff: isMoved ? '' : describeChange(draft.path, show(before?.bytes), show(after)),
+    diff: describeChange(draft.path, show(before?.bytes), show(after), shown),
     before_bytes: before?.bytes.length ?? 0,
     after_bytes: after?.length ?? 0,
     changed: isMoved || !before || !after || Buffer.compare(before.bytes, after) !== 0,

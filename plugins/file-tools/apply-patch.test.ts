@@ -71,6 +71,19 @@ describe('unified diffs', () => {
     )
   })
 
+  test('a new file of git that may be executed can be, and a change of mode alone is refused with what to do', async () => {
+    const added =
+      'diff --git a/s.sh b/s.sh\nnew file mode 100755\n--- /dev/null\n+++ b/s.sh\n@@ -0,0 +1 @@\n+#!/bin/sh\n'
+    expect(await apply({ patch: added })).toMatchObject({ action: 'add' })
+    expect(statSync(join(bench.root, 's.sh')).mode & 0o100).toBe(0o100)
+    const changed = 'diff --git a/s.sh b/s.sh\nold mode 100755\nnew mode 100644\n'
+    for (const patch of [changed, `${changed}--- a/s.sh\n+++ b/s.sh\n@@ -1 +1 @@\n-#!/bin/sh\n+#!/bin/bash\n`])
+      expect(await apply({ patch })).toMatchObject({
+        error: { code: 'invalid_patch', message: expect.stringContaining('chmod') },
+      })
+    expect(bench.text('s.sh')).toBe('#!/bin/sh\n')
+  })
+
   test('a hunk whose lines moved is found again; the nearest of equals is taken', async () => {
     const before = `${Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n')}\n`
     const patch = createTwoFilesPatch('f.txt', 'f.txt', before, before.replace('line 20', 'LINE 20'))
@@ -172,6 +185,28 @@ describe('the *** Begin Patch style', () => {
     )
     expect([bench.text('n/new.txt'), bench.text('n/moved.txt')]).toEqual(['hello\n\nworld\n', 'x\nz\n'])
     expect(readdirSync(bench.root).toSorted()).toEqual(['a.py', 'n'])
+  })
+
+  test('a move tells the change that came with it', async () => {
+    bench.put('m.txt', 'x\ny\n')
+    const moving = (...lines: string[]) => apply({ patch: beginPatch('*** Update File: m.txt', ...lines) })
+    expect(await moving('*** Move to: n.txt', '@@', ' x', '-y', '+zz')).toMatchObject({
+      path: 'n.txt',
+      moved_from: 'm.txt',
+      diff: '--- a/m.txt\n+++ b/n.txt\n@@ -1,2 +1,2 @@\n x\n-y\n+zz\n',
+      before_bytes: 4,
+      after_bytes: 5,
+    })
+  })
+
+  test('the answer for many files stays short', async () => {
+    const names = Array.from({ length: 150 }, (_, index) => `f${index}.txt`)
+    const patch = beginPatch(
+      ...names.flatMap(name => [`*** Add File: ${name}`, ...Array<string>(60).fill('+a line of text')]),
+    )
+    const answer = await apply({ patch })
+    expect(answer.files).toHaveLength(150)
+    expect(JSON.stringify(answer).length).toBeLessThan(65_536)
   })
 
   test('an update without line numbers that fits twice, or never, is refused', async () => {

@@ -3,14 +3,27 @@ import { diffLibrary } from './diff-library.js'
 const CONTEXT_LINES = 3
 /** Above this the changed region is not compared line by line: that could take long. */
 const MAX_REGION_CHARS = 200_000
-const MAX_DIFF_CHARS = 16_000
+/** Enough to check a change by; a model that wrote more knows what it wrote. */
+const MAX_DIFF_CHARS = 4_000
 const COMPARE_CHARS = 65_536
 /** Texts this short are compared within a millisecond; a clock would only make the answer depend on the machine's load. */
 const QUICK_CHARS = 4_000
 const DIFF_TIMEOUT_MS = 30
 
+/** How a change is shown. */
+export interface Shown {
+  /** What the file was called before. */
+  readonly from?: string
+  readonly maxChars?: number
+}
+
 /** A unified diff for the model to check its change by; cut when long, empty when nothing changed. */
-export function describeChange(path: string, before: string, after: string): string {
+export function describeChange(
+  path: string,
+  before: string,
+  after: string,
+  { from = path, maxChars = MAX_DIFF_CHARS }: Shown = {},
+): string {
   if (before === after) return ''
   if (before.includes('\0') || after.includes('\0')) return `(binary content of ${path} changed)\n`
   const start = lineStart(before, commonPrefix(before, after), CONTEXT_LINES)
@@ -19,7 +32,7 @@ export function describeChange(path: string, before: string, after: string): str
   const old = before.slice(start, before.length - tail)
   const fresh = after.slice(start, after.length - tail)
   const firstLine = countLines(before, start)
-  const header = `--- a/${path}\n+++ b/${path}\n`
+  const header = `--- a/${from}\n+++ b/${path}\n`
   const hunks =
     old.length + fresh.length > MAX_REGION_CHARS
       ? undefined
@@ -32,12 +45,17 @@ export function describeChange(path: string, before: string, after: string): str
     return `${header}(too large to show: from line ${firstLine + 1} on, ${old.length} characters became ${fresh.length})\n`
   const body = hunks.map(hunk => {
     // A side without lines is named by the line before it.
-    const from = `-${hunk.oldStart + firstLine - (hunk.oldLines === 0 ? 1 : 0)},${hunk.oldLines}`
-    const to = `+${hunk.newStart + firstLine - (hunk.newLines === 0 ? 1 : 0)},${hunk.newLines}`
-    return `@@ ${from} ${to} @@\n${hunk.lines.join('\n')}\n`
+    const left = `-${hunk.oldStart + firstLine - (hunk.oldLines === 0 ? 1 : 0)},${hunk.oldLines}`
+    const right = `+${hunk.newStart + firstLine - (hunk.newLines === 0 ? 1 : 0)},${hunk.newLines}`
+    return `@@ ${left} ${right} @@\n${hunk.lines.join('\n')}\n`
   })
   const diff = header + body.join('')
-  return diff.length <= MAX_DIFF_CHARS ? diff : `${diff.slice(0, MAX_DIFF_CHARS)}\n(diff cut)\n`
+  return diff.length <= maxChars ? diff : cutAfterLine(diff, maxChars)
+}
+
+function cutAfterLine(diff: string, maxChars: number): string {
+  const end = diff.lastIndexOf('\n', maxChars) + 1 || maxChars
+  return `${diff.slice(0, end)}(diff cut: ${countLines(diff, diff.length) - countLines(diff, end)} more lines)\n`
 }
 
 /** Compared in blocks: an engine compares those as memory. */

@@ -17,6 +17,22 @@ afterEach(() => bench.close())
 
 const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('')
 
+test('a byte order mark does not hide the first line from its hash', async () => {
+  bench.put('bom.txt', '\ufeffone\ntwo\n')
+  const { content } = await bench.call('read', { path: 'bom.txt', hash_lines: true })
+  const [mark = ''] = content.split('|')
+  const edit = { path: 'bom.txt', old_text: 'one', new_text: 'eins', start_line_hash: mark, end_line_hash: mark }
+  expect(await bench.call('edit', edit)).toMatchObject({ replacements: 1 })
+  expect(bench.text('bom.txt')).toBe('\ufeffeins\ntwo\n')
+})
+
+test('what a change shows of itself is short, and cut between lines', async () => {
+  const { diff, after_bytes } = await bench.call('write', { path: 'new.txt', content: lines(600) })
+  expect(after_bytes).toBe(lines(600).length)
+  expect(diff.length).toBeLessThan(4_200)
+  expect(diff).toMatch(/\n\+line \d+\n\(diff cut: \d+ more lines\)\n$/)
+})
+
 test('the catalog is the one of the reference', () => {
   const rows = [...bench.tools.values()].map(tool => [tool.name, tool.action, mayMutate(tool), isParallelSafe(tool)])
   expect(rows).toEqual([

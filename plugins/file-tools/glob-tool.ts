@@ -4,6 +4,7 @@ import type { WorkspaceFiles } from '#contracts/workspace-files'
 import type { FileToolsConfig } from './config.js'
 import { createPause, startDeadline } from './deadline.js'
 import { parseGlob } from './glob-pattern.js'
+import { MAX_LISTED_CHARS } from './ls-tool.js'
 import { failure, refused } from './tool-error.js'
 
 const parameters = Type.Object({
@@ -41,13 +42,15 @@ export const createGlobTool = (files: WorkspaceFiles, config: FileToolsConfig) =
       const deadline = startDeadline(config.searchTimeoutMs, context.signal)
       const matches: string[] = []
       let isTruncated = false
+      let chars = 0
       const pause = createPause()
       try {
         for await (const entry of files.walk(access, base, { depth: glob.depth, mayEnter }, deadline.signal)) {
           await pause()
           if ('relative' in entry) {
             if (entry.kind === 'directory' || !glob.matches(prefix + entry.relative)) continue
-            isTruncated = matches.length >= max_matches
+            chars += entry.path.length + 3
+            isTruncated = matches.length >= max_matches || chars > MAX_LISTED_CHARS
             if (isTruncated) break
             matches.push(entry.path)
           } else if (entry.kind === 'cut') isTruncated = true

@@ -104,11 +104,12 @@ async function confirm(
     const file = await files.open(access, folder === '' ? path : `${folder}/${path}`)
     if (file.kind === 'refused') continue
     try {
-      for (const { offset, shown, lineNumber, isCut } of group) {
+      for (const { offset, shown, lineNumber, isCutBefore, isCutAfter } of group) {
         const there = await file.read(offset, shown.length)
         if (Buffer.compare(there, shown) !== 0) continue
         const line = shown.toString().replace(/\r?\n$/, '')
-        matches.push({ path: file.path, line_number: lineNumber, line: isCut ? `${line}...` : line })
+        const marked = `${isCutBefore ? '...' : ''}${line}${isCutAfter ? '...' : ''}`
+        matches.push({ path: file.path, line_number: lineNumber, line: marked })
       }
     } finally {
       file.close()

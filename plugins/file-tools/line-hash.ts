@@ -36,7 +36,9 @@ export function findLine(text: string, mark: string): LineFound {
   for (let at = 0; at <= text.length; at++) {
     const unit = at < text.length ? text.charCodeAt(at) : LF
     if (unit !== LF) {
-      if (unit !== CR) hash = mix(hash, unit)
+      // The byte order mark, which `read` does not show.
+      const isMark = at === 0 && unit === BOM
+      if (unit !== CR && !isMark) hash = mix(hash, unit)
       continue
     }
     if (hash === wanted) {
@@ -57,6 +59,7 @@ export function findLine(text: string, mark: string): LineFound {
 
 const LF = 10
 const CR = 13
+const BOM = 0xfeff
 const MAX_SHOWN = 5
 /** FNV-1a, 32 bits. */
 const SEED = 0x811c9dc5

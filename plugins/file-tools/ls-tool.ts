@@ -7,6 +7,8 @@ import { createPause, startDeadline } from './deadline.js'
 import { refused } from './tool-error.js'
 
 const MAX_DEPTH = 50
+/** More than this a model does not read; it looks again, further down. */
+export const MAX_LISTED_CHARS = 60_000
 
 const parameters = Type.Object({
   path: Type.Optional(PathParameter),
@@ -43,13 +45,15 @@ export const createLsTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
       const deadline = startDeadline(config.searchTimeoutMs, context.signal)
       const entries: string[] = []
       let isTruncated = false
+      let chars = 0
       const pause = createPause()
       try {
         for await (const entry of files.walk(access, path, { depth: levels, mayEnter }, deadline.signal)) {
           await pause()
           if ('relative' in entry) {
             if (!include_hidden && nameOf(entry.relative).startsWith('.')) continue
-            isTruncated = entries.length >= max_entries
+            chars += entry.relative.length + 3
+            isTruncated = entries.length >= max_entries || chars > MAX_LISTED_CHARS
             if (isTruncated) break
             entries.push(marked(entry))
           } else if (entry.kind === 'cut') isTruncated = true

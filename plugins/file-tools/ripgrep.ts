@@ -20,9 +20,10 @@ export interface SearchHit {
   readonly lineNumber: number
   /** Bytes from the start of the file to the part of the line that is shown. */
   readonly offset: number
-  /** The part of the line that is shown. */
+  /** The part of the line that is shown; whole characters. */
   readonly shown: Buffer
-  readonly isCut: boolean
+  readonly isCutBefore: boolean
+  readonly isCutAfter: boolean
 }
 
 export type SearchOutcome =
@@ -33,6 +34,8 @@ export type SearchOutcome =
 const MAX_JSON_LINE_BYTES = 1024 * 1024
 const MAX_SHOWN_BYTES = 500
 const SHOWN_BEFORE_MATCH = 100
+/** More than this a model does not read; it searches again. */
+const MAX_SHOWN_TOTAL_BYTES = 64 * 1024
 const MAX_ERROR_BYTES = 8192
 
 /**
@@ -52,6 +55,7 @@ export async function searchFiles(request: SearchRequest, signal: AbortSignal): 
   const hits: SearchHit[] = []
   const lines = new JsonLines(MAX_JSON_LINE_BYTES)
   let isTruncated = false
+  let shownBytes = 0
   let errors = ''
   try {
     child.stderr.on('data', (chunk: Buffer) => {
@@ -62,9 +66,11 @@ export async function searchFiles(request: SearchRequest, signal: AbortSignal): 
       try {
         for (const message of lines.take(chunk)) {
           const hit = toHit(message)
-          if (hit && hits.length < request.maxMatches) hits.push(hit)
-          else if (hit) isTruncated = true
+          if (!hit) continue
+          shownBytes += hit.shown.length + hit.path.length
+          isTruncated = hits.length >= request.maxMatches || shownBytes > MAX_SHOWN_TOTAL_BYTES
           if (isTruncated) break
+          hits.push(hit)
         }
       } catch {
         // Not what ripgrep writes: what was understood so far is the answer.
@@ -100,6 +106,7 @@ function options({ isRegex, isCaseSensitive, maxMatches, skippedFolders }: Searc
     '--no-require-git',
     '--hidden',
     '--encoding=none',
+    '--crlf',
     '--sort=path',
     '--max-filesize=50M',
     `--max-count=${maxMatches + 1}`,
@@ -127,16 +134,25 @@ function toHit(message: unknown): SearchHit | undefined {
   const { path, lines, line_number, absolute_offset, submatches } = (message as MatchMessage).data
   if (path.text === undefined) return undefined
   const whole = lines.text === undefined ? Buffer.from(lines.bytes ?? '', 'base64') : Buffer.from(lines.text)
-  const isCut = whole.length > MAX_SHOWN_BYTES
-  const from = isCut ? Math.max(0, (submatches[0]?.start ?? 0) - SHOWN_BEFORE_MATCH) : 0
+  const isLong = whole.length > MAX_SHOWN_BYTES
+  const from = isLong ? characterFrom(whole, Math.max(0, (submatches[0]?.start ?? 0) - SHOWN_BEFORE_MATCH)) : 0
+  const end = isLong ? characterFrom(whole, Math.min(whole.length, from + MAX_SHOWN_BYTES)) : whole.length
   return {
     path: path.text.replace(/^\.\//, ''),
     lineNumber: line_number,
     offset: absolute_offset + from,
     // Copied: a slice would keep the whole line in memory.
-    shown: Buffer.from(whole.subarray(from, from + MAX_SHOWN_BYTES)),
-    isCut,
+    shown: Buffer.from(whole.subarray(from, end)),
+    isCutBefore: from > 0,
+    isCutAfter: end < whole.length,
   }
+}
+
+/** The first place at or before `at` where a UTF-8 character begins. */
+function characterFrom(bytes: Buffer, at: number): number {
+  let start = at
+  while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
+  return start
 }
 
 /** Turns ripgrep's drawing (pattern, caret below it) into a sentence and a position in the query. */

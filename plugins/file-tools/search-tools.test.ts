@@ -49,6 +49,14 @@ describe('ls', () => {
   })
 })
 
+test('lists of long names end at 64 KiB, and say so', async () => {
+  for (let index = 0; index < 300; index++) bench.put(`${'n'.repeat(240)}/${'m'.repeat(200)}${index}`, '')
+  const found = await bench.call('glob', { pattern: '**' })
+  const listed = await bench.call('ls', { recursive: true, max_entries: 2000 })
+  expect([found.truncated, found.matches.join().length < 65_536]).toEqual([true, true])
+  expect([listed.truncated, listed.entries.join().length < 65_536]).toEqual([true, true])
+})
+
 describe('glob', () => {
   test.each([
     ['**/*.ts', ['a.ts', 'src/b.ts', 'src/deep/c.ts']],
@@ -149,6 +157,21 @@ describe('grep', () => {
     expect(matches[0].line).toContain('NEEDLE')
     expect(matches[0].line.length).toBeLessThan(600)
     expect(truncated).toBe(true)
+  })
+
+  test('the end of a line is before its carriage return', async () => {
+    bench.put('dos.txt', 'foo;\r\nbar;\r\n')
+    expect(await bench.call('grep', { query: 'o;$', regex: true, path: 'dos.txt' })).toMatchObject({
+      matches: [{ line_number: 1, line: 'foo;' }],
+    })
+  })
+
+  test('an answer stays readable: 64 KiB of lines at most, no character cut in two', async () => {
+    bench.put('wide.txt', `${'ä'.repeat(240)} needle ${'ü'.repeat(240)}\n`.repeat(1000))
+    const { matches, truncated } = await bench.call('grep', { query: 'needle', max_matches: 2000 })
+    const chars = matches.reduce((sum: number, { line }: { line: string }) => sum + line.length, 0)
+    expect([truncated, chars > 30_000, chars <= 65_536]).toEqual([true, true, true])
+    expect(matches[0].line).toMatch(/^\.\.\.ä+ needle ü+\.\.\.$/)
   })
 
   test('links to files outside are not searched, also not by name', async () => {

@@ -18,7 +18,7 @@ export interface Hunk {
 
 /** What a patch does to one file. */
 export type FileChange =
-  | { readonly kind: 'add'; readonly path: string; readonly content: string }
+  | { readonly kind: 'add'; readonly path: string; readonly content: string; readonly isExecutable?: boolean }
   | { readonly kind: 'delete'; readonly path: string; readonly hunks: readonly Hunk[] }
   | { readonly kind: 'update'; readonly path: string; readonly moveTo?: string; readonly hunks: readonly Hunk[] }
 

@@ -15,8 +15,10 @@ export interface Draft {
   after: Uint8Array | undefined
   mode: number | undefined
   hunks: number
-  movedFrom: string | undefined
+  movedFrom: Draft | undefined
 }
+
+const EXECUTABLE = 0o755
 
 /** Works a whole patch out in memory. Nothing is written; the first thing that does not fit is the answer. */
 export async function planPatch(
@@ -59,6 +61,7 @@ function apply(change: FileChange, draft: Draft, target: Draft | undefined): Too
   if (change.kind === 'add') {
     if (draft.after) return exists(draft.path)
     draft.after = Buffer.from(change.content)
+    if (change.isExecutable) draft.mode = EXECUTABLE
     return undefined
   }
   if (!draft.after)
@@ -82,7 +85,7 @@ function apply(change: FileChange, draft: Draft, target: Draft | undefined): Too
     if (target.after) return exists(target.path)
     target.after = patched
     target.mode = draft.mode
-    target.movedFrom = draft.path
+    target.movedFrom = draft
     target.hunks += change.hunks.length
     draft.after = undefined
   } else draft.after = patched

@@ -4,6 +4,7 @@ import { diffLibrary } from '../diff-library.js'
 import { type FileChange, fault, type Hunk, type HunkLine, type PatchFault } from './file-change.js'
 
 const NO_FILE = '/dev/null'
+const EXECUTABLE = '100755'
 
 /** Reads a unified diff, also git's. Hunk headers with wrong or no counts are put right where that can only mean one thing. */
 export function parseUnified(text: string, fallbackPath: string | undefined): readonly FileChange[] | PatchFault {
@@ -46,17 +47,19 @@ function toChange(patch: StructuredPatch, fallbackPath: string | undefined): Fil
   const hunks = patch.hunks.map((hunk, index) => toHunk(hunk, index))
   if (path === undefined)
     return hunks.length > 0 ? fault('The diff names no file. Add ---/+++ lines or give path.') : undefined
-  if (from === NO_FILE || patch.isCreate) return added(path, hunks)
+  if (from === NO_FILE || patch.isCreate) return added(path, hunks, patch.newMode === EXECUTABLE)
   if (to === NO_FILE || patch.isDelete) return { kind: 'delete', path: from ?? path, hunks }
+  if (patch.oldMode !== undefined && patch.newMode !== undefined && patch.oldMode !== patch.newMode)
+    return fault(`The diff changes the mode of ${path}. Leave that out of it, and use chmod in bash.`)
   if (patch.isRename && from !== undefined && to !== undefined && from !== to)
     return { kind: 'update', path: from, moveTo: to, hunks }
   return hunks.length > 0 ? { kind: 'update', path, hunks } : undefined
 }
 
-function added(path: string, hunks: readonly Hunk[]): FileChange | PatchFault {
+function added(path: string, hunks: readonly Hunk[], isExecutable: boolean): FileChange | PatchFault {
   const lines = hunks.flatMap(hunk => hunk.lines)
   return lines.every(line => line.op === '+')
-    ? { kind: 'add', path, content: lines.map(line => line.text).join('') }
+    ? { kind: 'add', path, content: lines.map(line => line.text).join(''), isExecutable }
     : fault(`${path} is said to be new, but its diff has lines that were there before.`)
 }
 
