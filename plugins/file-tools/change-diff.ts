@@ -3,6 +3,8 @@ import { diffLibrary } from './diff-library.js'
 const CONTEXT_LINES = 3
 /** Above this the changed region is not compared line by line: that could take long. */
 const MAX_REGION_CHARS = 200_000
+/** Texts above this are not compared at all. */
+const MAX_COMPARED_CHARS = 2_000_000
 /** Enough to check a change by; a model that wrote more knows what it wrote. */
 const MAX_DIFF_CHARS = 4_000
 const COMPARE_CHARS = 65_536
@@ -26,6 +28,8 @@ export function describeChange(
 ): string {
   if (before === after) return ''
   if (before.includes('\0') || after.includes('\0')) return `(binary content of ${path} changed)\n`
+  if (before.length + after.length > MAX_COMPARED_CHARS)
+    return `--- a/${from}\n+++ b/${path}\n(too large to show: ${before.length} characters became ${after.length})\n`
   const start = lineStart(before, commonPrefix(before, after), CONTEXT_LINES)
   const same = commonSuffix(before, after, start)
   const tail = Math.max(0, same - lineTail(before, before.length - same, CONTEXT_LINES))

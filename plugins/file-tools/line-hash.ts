@@ -28,27 +28,22 @@ export type LineFound =
 export function findLine(text: string, mark: string): LineFound {
   const [, number, digits] = /^(?:(\d+):)?([0-9a-f]{8})\|?/.exec(mark.trim()) ?? []
   if (digits === undefined) return { kind: 'missing' }
-  const wanted = Number.parseInt(digits, 16)
   const found: { line: number; start: number; end: number }[] = []
-  let hash = SEED
-  let start = 0
   let line = 1
-  for (let at = 0; at <= text.length; at++) {
-    const unit = at < text.length ? text.charCodeAt(at) : LF
-    if (unit !== LF) {
+  for (let start = 0; start <= text.length; line++) {
+    const next = text.indexOf('\n', start)
+    const end = next === -1 ? text.length : next
+    const isNamed = line === Number(number)
+    if (end - start < MAX_SEARCHED_CHARS && (isNamed || (found.length < MAX_SHOWN && end < MAX_SEARCHED_CHARS))) {
       // The byte order mark, which `read` does not show.
-      const isMark = at === 0 && unit === BOM
-      if (unit !== CR && !isMark) hash = mix(hash, unit)
-      continue
+      const shown = text.slice(start === 0 && text.charCodeAt(0) === BOM ? 1 : start, end)
+      if (lineHash(shown) === digits) {
+        const here = { line, start, end: Math.min(end + 1, text.length) }
+        if (isNamed) return { kind: 'found', ...here }
+        found.push(here)
+      }
     }
-    if (hash === wanted) {
-      const here = { line, start, end: Math.min(at + 1, text.length) }
-      if (line === Number(number)) return { kind: 'found', ...here }
-      if (found.length < MAX_SHOWN) found.push(here)
-    }
-    hash = SEED
-    start = at + 1
-    line++
+    start = end + 1
   }
   const [only, ...more] = found
   if (!only) return { kind: 'missing' }
@@ -57,10 +52,11 @@ export function findLine(text: string, mark: string): LineFound {
     : { kind: 'found', start: only.start, end: only.end }
 }
 
-const LF = 10
 const CR = 13
 const BOM = 0xfeff
 const MAX_SHOWN = 5
+/** As far as a line that moved is looked for; a longer line has no hash that is looked at. */
+const MAX_SEARCHED_CHARS = 1_000_000
 /** FNV-1a, 32 bits. */
 const SEED = 0x811c9dc5
 const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193) >>> 0

@@ -1,5 +1,5 @@
-const MAX_SEARCHED_CHARS = 2_000_000
-const MAX_CANDIDATES = 200
+const MAX_SEARCHED_CHARS = 1_000_000
+const MAX_CANDIDATES = 50
 const MAX_SHOWN_CHARS = 120
 
 /** A hint for text that was not found: where it nearly stands and the first line that differs. */

@@ -2,7 +2,7 @@ import { hasOnlyCrlf } from '../file-text.js'
 import { type FileChange, fault, type Hunk, type HunkLine, type PatchFault } from './file-change.js'
 
 /** Line comparisons one file may cost; hostile patches end here instead of holding the daemon up. */
-const MAX_COMPARISONS = 5_000_000
+const MAX_COMPARISONS = 1_000_000
 const MAX_LINES = 200_000
 
 type Compare = (a: string, b: string) => boolean
