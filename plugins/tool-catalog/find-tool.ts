@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ActiveRun } from '#contracts/run/active-run'
 import { defineTool, type ToolDefinition, type ToolResult } from '#contracts/tool/tool'
-import { activate, activatedIn } from './activation.js'
+import { activate } from './activation.js'
 import { scoreOf, termsOf } from './score.js'
 
 const MAX_RESULTS = 10
@@ -33,50 +33,56 @@ export const findTool = defineTool({
 
 function select(run: ActiveRun, list: string): ToolResult {
   const names = [...new Set(list.split(',').map(name => name.trim()))].filter(name => name !== '').slice(0, MAX_RESULTS)
-  const usable = usableIn(run)
-  const found = names.map(name => usable.find(tool => tool.name === name)).filter(tool => tool !== undefined)
-  const missing = names.filter(name => !found.some(tool => tool.name === name))
-  if (found.length === 0)
-    return {
-      error: `There is no tool ${names.join(', ') || 'without a name'} to activate. Search with keywords instead.`,
-    }
-  return answer(run, found, missing.length > 0 ? ` There is no tool ${missing.join(', ')}.` : '')
+  if (names.length === 0) return { error: 'select: names no tool. Write select:<name>, or search with keywords.' }
+  const usable = names.flatMap(name => run.tools.get(name) ?? []).filter(tool => mayUse(run, tool))
+  const [found, given] = [usable.filter(isDeferred), usable.filter(tool => !isDeferred(tool))]
+  const missing = names.filter(name => !usable.some(tool => tool.name === name))
+  const nothing = missing.length > 0 ? `There is no tool ${missing.join(', ')}; search with keywords.` : ''
+  const remarks = [given.length > 0 ? `You have ${namesOf(given)} already: call ${them(given)}.` : '', nothing]
+  if (found.length > 0) return answer(run, found, remarks)
+  return given.length > 0 ? { output: { message: joined(remarks), activated: [], results: [] } } : { error: nothing }
 }
 
 function search(run: ActiveRun, query: string): ToolResult {
   const terms = termsOf(query)
-  const found = usableIn(run)
+  const deferred = [...run.tools.values()].filter(tool => isDeferred(tool) && mayUse(run, tool))
+  const found = deferred
     .map(tool => ({ tool, score: scoreOf(tool, terms) }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score || (one.tool.name < other.tool.name ? -1 : 1))
     .slice(0, MAX_RESULTS)
     .map(({ tool }) => tool)
-  if (found.length > 0) return answer(run, found, '')
-  const names = usableIn(run).map(({ name }) => name)
-  const message = `Nothing fits "${query}". ${names.length > 0 ? `There is: ${names.join(', ')}.` : 'There are no further tools.'}`
+  if (found.length > 0) return answer(run, found, [])
+  const message = `Nothing fits "${query}". ${deferred.length > 0 ? `There is: ${namesOf(deferred)}.` : 'There are no further tools.'}`
   return { output: { message, activated: [], results: [] } }
 }
 
-function answer(run: ActiveRun, found: readonly ToolDefinition[], remark: string): ToolResult {
+function answer(run: ActiveRun, found: readonly ToolDefinition[], remarks: readonly string[]): ToolResult {
   const added = activate(
     run,
     found.map(({ name }) => name),
   )
-  const active = activatedIn(run)
+  const fresh = found.filter(({ name }) => added.includes(name))
+  const old = found.filter(tool => !fresh.includes(tool))
+  const told = [
+    fresh.length > 0 ? `Activated: ${namesOf(fresh)}. Call ${them(fresh)} from your next turn on.` : '',
+    old.length > 0 ? `Active already: ${namesOf(old)}.` : '',
+  ]
   return {
     output: {
-      message: `${added.length > 0 ? `Activated ${added.join(', ')}: call them from now on.` : 'All of these were active already.'}${remark}`,
-      activated: found.map(({ name }) => name).filter(name => active.includes(name)),
+      message: joined([...told, ...remarks]),
+      activated: found.map(({ name }) => name),
       results: found.map(({ name, description, tags }) => ({ name, description, ...(tags && { tags }) })),
     },
   }
 }
 
-/** Deferred tools this run may use at all; the lists of the run win over any search. */
-function usableIn({ tools, policy }: ActiveRun): readonly ToolDefinition[] {
-  const { allowedTools, deniedTools } = policy
-  return [...tools.values()].filter(
-    ({ name, tier }) =>
-      tier === 'deferred' && !deniedTools.includes(name) && (allowedTools === undefined || allowedTools.includes(name)),
-  )
-}
+const isDeferred = ({ tier }: ToolDefinition): boolean => tier === 'deferred'
+
+/** The lists of the run win over any search. */
+const mayUse = ({ policy: { allowedTools, deniedTools } }: ActiveRun, { name }: ToolDefinition): boolean =>
+  !deniedTools.includes(name) && (allowedTools === undefined || allowedTools.includes(name))
+
+const namesOf = (tools: readonly ToolDefinition[]): string => tools.map(({ name }) => name).join(', ')
+const them = (tools: readonly ToolDefinition[]): string => (tools.length === 1 ? 'it' : 'them')
+const joined = (sentences: readonly string[]): string => sentences.filter(sentence => sentence !== '').join(' ')

@@ -45,6 +45,9 @@ describe('scores', () => {
     ['nothing', 0],
     ['git git GIT', 14],
     ['git commits', 15],
+    ['it', 0],
+    ['as the a', 0],
+    ['hi', 0],
   ])('%j counts %d', (query, score) => {
     const subject = tool('git_log', { tags: ['git', 'history'], description: 'Commits, as Git has them' })
     expect(scoreOf(subject, termsOf(query))).toBe(score)
@@ -74,9 +77,25 @@ describe('find_tool', () => {
     const run = runWith(tools)
     const { output } = await find(run, 'select: fetch , nothing')
     expect([output.activated, output.message]).toEqual([['fetch'], expect.stringContaining('There is no tool nothing')])
-    expect((await find(run, 'SELECT:fetch')).output.message).toContain('active already')
-    for (const query of ['select:', 'select:none', 'select:read'])
-      expect(await find(run, query)).toHaveProperty('error')
+    expect((await find(run, 'SELECT:fetch')).output.message).toBe('Active already: fetch.')
+    for (const query of ['select:', 'select:none']) expect(await find(run, query)).toHaveProperty('error')
+  })
+
+  test('a tool that needs no activation is said to be there', async () => {
+    const run = runWith(tools, { deniedTools: ['write'] })
+    expect(await find(run, 'select:read')).toEqual({
+      output: { message: 'You have read already: call it.', activated: [], results: [] },
+    })
+    expect((await find(run, 'select:read,fetch')).output).toMatchObject({
+      activated: ['fetch'],
+      message: 'Activated: fetch. Call it from your next turn on. You have read already: call it.',
+    })
+    expect(await find(run, 'select:write')).toHaveProperty('error')
+  })
+
+  test('a question in a sentence activates what its words mean, not what its syllables touch', async () => {
+    const query = 'How can I look at the web page of a project?'
+    expect((await find(runWith(tools), query)).output.activated).toEqual(['fetch'])
   })
 
   test('shows nothing the lists of the run rule out', async () => {
