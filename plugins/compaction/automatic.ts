@@ -2,8 +2,7 @@ import type { ModelRequest } from '#contracts/model/client'
 import type { ActiveRun } from '#contracts/run/active-run'
 import { estimateTokens, transcriptTokens } from '#contracts/run/token-estimate'
 import { type CompactionWish, compact } from './compactor.js'
-import type { Config } from './config.js'
-import { strip } from './shorten.js'
+import type { CompactionMode, Config } from './config.js'
 import { zoneOf } from './turns.js'
 
 /** A transcript that stays too long is tried again when it has grown by this share of the window. */
@@ -27,29 +26,42 @@ export async function compactWhenFull(request: ModelRequest, run: ActiveRun, con
   if (!mayShrink(run, config)) return
   const { mode, threshold } = config
   run.emit('auto_compact.started', { estimated_tokens: estimated, context_window: window, threshold, ratio, mode })
-  const { mode: usedMode, after, error } = await compactOrStrip(run, config)
+  const room = threshold * window - (estimated - tokens)
+  const { used, after, error } = await shorten(run, room, config)
   last.tokens = after
   run.emit('auto_compact.completed', {
     before_tokens: tokens,
     after_tokens: after,
-    mode: usedMode,
+    mode: used,
     ...(error !== undefined && { error }),
   })
 }
 
 /** Would anything be taken out at all? Keeps events and model calls away from a transcript that cannot be shortened. */
-function mayShrink(run: ActiveRun, { mode, keepLast }: Config): boolean {
-  const { from, to } = zoneOf(run.transcript, keepLast)
-  const zone = run.transcript.slice(from, to)
-  return mode === 'summarize' ? zone.length > 1 : strip(zone).calls.length > 0
+function mayShrink(run: ActiveRun, { keepLast }: Config): boolean {
+  const { start, to } = zoneOf(run.transcript, keepLast)
+  return to - start > 1
 }
 
-async function compactOrStrip(run: ActiveRun, config: Config) {
-  const wish: CompactionWish = { mode: config.mode, keepLast: config.keepLast }
-  const first = await compact(run, wish, config)
-  if (first.kind !== 'failed') return { mode: config.mode, after: tokensOf(run) }
-  await compact(run, { ...wish, mode: 'strip' }, config)
-  return { mode: 'strip', after: tokensOf(run), error: first.error }
+/** From the mildest on; what one leaves too long is given to the next. */
+const MODES: readonly CompactionMode[] = ['hybrid', 'strip', 'summarize']
+
+/** The configured mode, then stronger ones until the transcript has `room`. A summary that fails is not asked for again. */
+async function shorten(run: ActiveRun, room: number, config: Config) {
+  const wish = (mode: CompactionMode): CompactionWish => ({ mode, keepLast: config.keepLast })
+  let used = config.mode
+  let error: string | undefined
+  for (const mode of MODES.slice(MODES.indexOf(config.mode))) {
+    if (mode !== config.mode && (tokensOf(run) <= room || (mode === 'summarize' && error !== undefined))) break
+    const compacted = await compact(run, wish(mode), config)
+    if (compacted.kind === 'compacted') used = mode
+    else if (compacted.kind === 'failed') error = compacted.error
+  }
+  if (error !== undefined && config.mode === 'summarize') {
+    await compact(run, wish('strip'), config)
+    used = 'strip'
+  }
+  return { used, after: tokensOf(run), error }
 }
 
 const tokensOf = (run: ActiveRun): number => transcriptTokens(run.transcript)

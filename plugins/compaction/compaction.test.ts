@@ -189,7 +189,7 @@ describe('by hand', () => {
       await daemon.events(second)
       await daemon.run({ prompt: 'fourth', conversation_id: 'talk' })
       expect(transcriptOf(turnCalls().at(-1)).filter(({ role }) => role === 'user')).toHaveLength(4)
-      expect(shapeOf(turnCalls().at(-1))).toBe(`ssuauau${'at'.repeat(2)}au`)
+      expect(shapeOf(turnCalls().at(-1))).toBe(`suauau${'at'.repeat(2)}au`)
       await daemon.stop()
     }
   })
@@ -248,9 +248,15 @@ describe('by itself', () => {
     ...more,
   })
   const write = (id: string): ChatTurn => ({
-    toolCalls: [{ id, name: 'write', arguments: { path: `${id}.txt`, content: 'x'.repeat(8_000) } }],
+    toolCalls: [{ id, name: 'write', arguments: { path: `${id}.txt`, content: `${'x'.repeat(79)}\n`.repeat(100) } }],
   })
   const fields = { prompt: 'go', model: 'home-grown' }
+  /** A call whose result is too small for hybrid to take out. */
+  const note = (turn: number) => ({
+    id: `n${turn}`,
+    name: 'working_memory',
+    arguments: { action: 'get', key: `k${turn}${'k'.repeat(200)}` },
+  })
 
   test('a context that fills the window is compacted before the turn, and every request is valid', async () => {
     await start({ settings: auto() as never })
@@ -280,6 +286,18 @@ describe('by itself', () => {
       mode: 'strip',
       error: expect.stringContaining('no thanks'),
     })
+    for (const call of server.calls) expectValid(call)
+  })
+
+  test('what a mode leaves too long is shortened by a stronger one, so that no run ends at its window', async () => {
+    await start({ settings: auto({ 'auto_compact.model_context_window': 12_000 }) as never })
+    answer = turn => (turn < 40 ? { text: 'w'.repeat(600), toolCalls: [note(turn)] } : { text: 'done' })
+    const events = await daemon.run(fields)
+    expect(events.at(-1)?.type).toBe('run.completed')
+    const modes = events.filter(({ type }) => type === 'auto_compact.completed').map(({ payload }) => payload?.mode)
+    expect(modes).toContain('strip')
+    expect(modes).toContain('summarize')
+    for (const call of turnCalls()) expect(JSON.stringify(messagesOf(call)).length / 4).toBeLessThan(12_000)
     for (const call of server.calls) expectValid(call)
   })
 

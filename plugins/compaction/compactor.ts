@@ -2,6 +2,7 @@ import type { ActiveRun } from '#contracts/run/active-run'
 import type { Message } from '#contracts/run/message'
 import { transcriptTokens } from '#contracts/run/token-estimate'
 import type { CompactionMode, Config } from './config.js'
+import { countIn, isMarker, markerOf, noteOf, toldBy } from './marker.js'
 import { phaseOf } from './moment.js'
 import { strip, stripLarge } from './shorten.js'
 import { type SummaryOptions, summariseMessages, summariseOutputs } from './summary.js'
@@ -42,7 +43,6 @@ type Replacement =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'failed'; readonly error: string }
 
-const NAME = 'compact_summary'
 const QUEUE = Symbol('compaction.queue')
 
 /**
@@ -65,37 +65,46 @@ async function compactNow(run: ActiveRun, wish: CompactionWish, config: Config):
     instruction: wish.instruction ?? '',
     windowTokens: run.modelFacts?.contextWindow ?? config.contextWindow,
   }
-  const replacement = await replace(run, upToEnd.slice(zone.from), wish.mode, options)
+  const touched = upToEnd.slice(zone.from)
+  const stretch = { earlier: touched.filter(isMarker), messages: touched.filter(message => !isMarker(message)) }
+  const replacement = await replace(run, stretch, wish.mode, options)
   if (replacement.kind === 'failed') return replacement
   if (replacement.kind === 'unchanged') return { kind: 'unchanged', tokens: transcriptTokens(run.transcript) }
   return put(run, zone, upToEnd, replacement)
 }
 
+/** A zone: the markers of earlier compactions, and what was said since. */
+interface Stretch {
+  readonly earlier: readonly Message[]
+  readonly messages: readonly Message[]
+}
+
 async function replace(
   run: ActiveRun,
-  zone: readonly Message[],
+  { earlier, messages: zone }: Stretch,
   mode: CompactionMode,
   options: SummaryOptions,
 ): Promise<Replacement> {
   if (zone.length === 0) return { kind: 'unchanged' }
   if (mode === 'summarize') {
-    const summary = await summariseMessages(run, zone, options)
+    const summary = await summariseMessages(run, [...earlier, ...zone], options)
     if (summary.kind === 'failed') return summary
     const text = `Summary of the ${zone.length} messages that stood here:\n\n${summary.text}`
-    return { kind: 'replaced', messages: [marker(text)], summary: text, removed: zone.length }
+    return { kind: 'replaced', messages: [markerOf(text)], summary: text, removed: zone.length }
   }
   const { messages, dropped, calls } = mode === 'strip' ? strip(zone) : stripLarge(zone)
   if (dropped === 0 && calls.length === 0) return { kind: 'unchanged' }
-  const note = `${dropped} messages with tool calls and their results were taken out here to save context.`
-  if (mode === 'strip' || calls.length === 0)
-    return { kind: 'replaced', messages: [marker(note), ...messages], summary: note, removed: dropped }
-  const summary = await summariseOutputs(run, calls, options)
-  if (summary.kind === 'failed') return summary
-  const text = `${note} What they showed:\n\n${summary.text}`
-  return { kind: 'replaced', messages: [marker(text), ...messages], summary: text, removed: dropped }
+  const replaced = (text: string): Replacement => ({
+    kind: 'replaced',
+    messages: [markerOf(text), ...messages],
+    summary: text,
+    removed: dropped,
+  })
+  const [note, before] = [noteOf(countIn(earlier) + dropped), toldBy(earlier)]
+  if (mode === 'strip' || calls.length === 0) return replaced(before === '' ? note : `${note}\n\n${before}`)
+  const summary = await summariseOutputs(run, calls, before, options)
+  return summary.kind === 'failed' ? summary : replaced(`${note} What they showed:\n\n${summary.text}`)
 }
-
-const marker = (content: string): Message => ({ role: 'system', name: NAME, content, is_compact_summary: true })
 
 function put(
   run: ActiveRun,

@@ -22,18 +22,23 @@ export const summariseMessages = (
   options: SummaryOptions,
 ): Promise<Summary> => ask(run, 'the record', messages.map(lineOf), options)
 
-/** A summary of what calls gave. */
+/** A summary of what calls gave; `before` is what is known of earlier ones, and becomes part of it. */
 export const summariseOutputs = (
   run: ActiveRun,
   calls: readonly DroppedCall[],
+  before: string,
   options: SummaryOptions,
-): Promise<Summary> =>
-  ask(
-    run,
-    'these tool outputs',
-    calls.map(({ call, output }) => `${call.name} ${cut(call.arguments)}\n${cut(output)}`),
-    options,
-  )
+): Promise<Summary> => {
+  const pieces = calls.map(({ call, output }) => `${call.name} ${cut(call.arguments)}\n${cut(output)}`)
+  return before === ''
+    ? ask(run, 'these tool outputs', pieces, options)
+    : ask(
+        run,
+        'what was known before and these tool outputs, as one',
+        [`[known before]\n${before}`, ...pieces],
+        options,
+      )
+}
 
 export interface SummaryOptions {
   /** Empty: the run's own. */

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Message } from '#contracts/run/message'
 import { fakeRun } from '#test/kit/fake-run'
 import { compact } from './compactor.js'
@@ -92,6 +92,54 @@ test('hybrid keeps small results with their calls and has the large ones summari
   expect(questions).toHaveLength(1)
   expect(questions[0]).toContain('yyy')
   expect(questions[0]).not.toContain('xxx')
+})
+
+describe('compacted again', () => {
+  const markers = (messages: readonly Message[]) => messages.filter(({ is_compact_summary: is }) => is)
+  const more = (id: string): readonly Message[] => [user(`more ${id}`), said('', id), result(id, 'z'.repeat(4000))]
+
+  test('a summary becomes part of the next one', async () => {
+    const { run, questions } = openRun(TALK)
+    await compact(run, { mode: 'summarize', keepLast: 1 }, CONFIG)
+    run.addMessages(more('e'))
+    const compacted = await compact(run, { mode: 'summarize', keepLast: 1 }, CONFIG)
+    expect(run.transcript.map(({ role }) => role)).toEqual(['system', 'system', 'assistant', 'tool'])
+    expect(markers(run.transcript)).toHaveLength(1)
+    expect(questions[1]).toContain('what happened')
+    expect(compacted).toMatchObject({ messagesRemoved: 2, turnsCompacted: 2 })
+  })
+
+  test('notes are added up, and a summary stays beside them', async () => {
+    const { run } = openRun(TALK)
+    await compact(run, { mode: 'strip', keepLast: 2 }, CONFIG)
+    run.addMessages([...more('e'), user('last')])
+    await compact(run, { mode: 'strip', keepLast: 1 }, CONFIG)
+    expect(markers(run.transcript)).toMatchObject([{ content: expect.stringMatching(/^8 messages with/) }])
+    const summarised = openRun(TALK).run
+    await compact(summarised, { mode: 'summarize', keepLast: 1 }, CONFIG)
+    summarised.addMessages([...more('e'), user('last')])
+    await compact(summarised, { mode: 'strip', keepLast: 1 }, CONFIG)
+    expect(markers(summarised.transcript)).toMatchObject([
+      { content: expect.stringMatching(/^2 messages with[\s\S]*what happened$/) },
+    ])
+  })
+
+  test('what large outputs showed before goes into what they showed', async () => {
+    const { run, questions } = openRun(TALK)
+    await compact(run, { mode: 'hybrid', keepLast: 2 }, CONFIG)
+    run.addMessages([...more('e'), user('last')])
+    await compact(run, { mode: 'hybrid', keepLast: 1 }, CONFIG)
+    expect(markers(run.transcript)).toHaveLength(1)
+    expect(questions[1]).toContain('what happened')
+    expect(questions[1]).toContain('zzz')
+  })
+
+  test('alone it is no reason to ask anybody', async () => {
+    const { run, questions } = openRun([user('first'), said('hello'), user('again')])
+    await compact(run, { mode: 'summarize', keepLast: 1 }, CONFIG)
+    expect(await compact(run, { mode: 'summarize', keepLast: 1 }, CONFIG)).toMatchObject({ kind: 'unchanged' })
+    expect(questions).toHaveLength(1)
+  })
 })
 
 test('nothing to take out changes nothing', async () => {
@@ -225,6 +273,7 @@ test('no compaction of any transcript tears a call from its result, or touches w
           const compacted = await compact(run, wish, CONFIG)
           expect(torn(run.transcript)).toEqual([])
           expect(openCalls(run.transcript)).toEqual(openCalls(before))
+          expect(run.transcript.filter(({ is_compact_summary: is }) => is).length).toBeLessThan(2)
           // What is kept keeps its identity, so that wires need not serialise it again.
           const kept = before.slice(to)
           expect(

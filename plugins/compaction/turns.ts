@@ -1,4 +1,5 @@
 import type { Message } from '#contracts/run/message'
+import { isMarker } from './marker.js'
 
 /** Messages `start` to before `end`: one of the user, or one of the model with the results of its calls. */
 export interface Turn {
@@ -6,29 +7,35 @@ export interface Turn {
   readonly end: number
 }
 
-/** The messages a compaction may touch: `from` to before `to`. */
+/** The messages a compaction may touch: `from` to before `to`. What earlier compactions left lies before `start`. */
 export interface Zone {
   readonly from: number
+  readonly start: number
   readonly to: number
   readonly turns: number
 }
 
 /**
- * Everything after the leading system messages but for the last `keepLast` turns. The turn whose calls are being
+ * Everything after the leading system messages but for the last `keepLast` turns; what an earlier compaction left there
+ * is part of it when there is anything else. The turn whose calls are being
  * answered is never in it, so that results to come find their call.
  */
 export function zoneOf(messages: readonly Message[], keepLast: number): Zone {
-  const from = prefixLength(messages)
-  const turns = turnsOf(messages, from)
+  const { from, start } = prefixOf(messages)
+  const turns = turnsOf(messages, start)
   const kept = Math.max(turns.length - keepLast, 0)
   const open = openTurn(messages, turns)
   const count = open === undefined ? kept : Math.min(kept, open)
-  return { from, to: turns[count]?.start ?? (count === 0 ? from : messages.length), turns: count }
+  if (count === 0) return { from, start: from, to: from, turns: 0 }
+  return { from, start, to: turns[count]?.start ?? messages.length, turns: count }
 }
 
-function prefixLength(messages: readonly Message[]): number {
+/** Leading system messages end at `start`; the first marker among them is at `from`. */
+function prefixOf(messages: readonly Message[]): { readonly from: number; readonly start: number } {
   const first = messages.findIndex(({ role }) => role !== 'system')
-  return first < 0 ? messages.length : first
+  const start = first < 0 ? messages.length : first
+  const marker = messages.findIndex(isMarker)
+  return { from: marker < 0 ? start : Math.min(marker, start), start }
 }
 
 /** What belongs to no turn of its own (system messages, results without a call) goes with the turn before it. */
