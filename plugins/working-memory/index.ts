@@ -13,6 +13,11 @@ export const plugin = definePlugin({
   register(scope) {
     const memory = new WorkingMemory(scope.use(RECORDS))
     scope.tool(createWorkingMemoryTool(memory))
+    // Read while the rest of the run is made ready; whoever needs it hears of a failure.
+    scope.tap('promptComposing', async (prompt, run) => {
+      snippetFor(run, memory).catch(() => undefined)
+      return prompt
+    })
     // The first of the trailing messages: it changes least.
     scope.tap(
       'turnRequesting',

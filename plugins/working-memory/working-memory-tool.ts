@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import type { ActiveRun } from '#contracts/run/active-run'
 import { defineTool, type ToolResult } from '#contracts/tool/tool'
 import type { MemoryChange, WorkingMemory } from './memory.js'
-import { forgetSnippet } from './snippet.js'
+import { noteChange } from './snippet.js'
 
 const MAX_VALUE_CHARS = 16 * 1024
 
@@ -17,8 +18,15 @@ const parameters = Type.Object({
 })
 
 /** `working_memory`: notes the agent keeps for itself. */
-export const createWorkingMemoryTool = (memory: WorkingMemory) =>
-  defineTool({
+export function createWorkingMemoryTool(memory: WorkingMemory) {
+  const edit = async (run: ActiveRun, change: (entries: Record<string, unknown>) => void) => {
+    try {
+      return await memory.change(run, change)
+    } finally {
+      noteChange(run)
+    }
+  }
+  return defineTool({
     name: 'working_memory',
     description:
       'Keep small notes (key and JSON value) that you see before every turn of this conversation, also in later runs. Actions: set, get, delete, list.',
@@ -36,10 +44,9 @@ export const createWorkingMemoryTool = (memory: WorkingMemory) =>
           output: Object.hasOwn(entries, key) ? { key, found: true, value: entries[key] } : { key, found: false },
         }
       }
-      forgetSnippet(run)
       if (action === 'delete') {
         let deleted = false
-        const change = await memory.change(run, entries => {
+        const change = await edit(run, entries => {
           deleted = Object.hasOwn(entries, key)
           delete entries[key]
         })
@@ -49,12 +56,13 @@ export const createWorkingMemoryTool = (memory: WorkingMemory) =>
       if (key === '__proto__') return fail('use another key')
       if (JSON.stringify(value).length > MAX_VALUE_CHARS)
         return fail(`a value may take ${MAX_VALUE_CHARS} characters; write longer things to a file`)
-      const change = await memory.change(run, entries => {
+      const change = await edit(run, entries => {
         entries[key] = value
       })
       return told(change, { key, value })
     },
   })
+}
 
 const fail = (message: string): ToolResult => ({ error: { code: 'invalid_request', message } })
 

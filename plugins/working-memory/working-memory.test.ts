@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { RECORDS } from '#contracts/ports'
 import type { ActiveRun } from '#contracts/run/active-run'
+import type { Records } from '#contracts/store/records'
 import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { type Booted, boot } from '#test/kit/boot'
 import { startChatServer } from '#test/kit/chat-server'
@@ -65,6 +66,42 @@ describe('working_memory', () => {
     await Promise.all(Array.from({ length: 8 }, (_, index) => call({ action: 'set', key: `k${index}`, value: index })))
     expect(Object.keys((await call({ action: 'list' })).output.entries)).toHaveLength(8)
   })
+})
+
+test('is read once, before it is needed, and by no run that begins its conversation', async () => {
+  const records = createMemoryRecords()
+  let reads = 0
+  const counting: Records = {
+    ...records,
+    collection(definition) {
+      const kept = records.collection(definition)
+      return Object.assign(Object.create(kept), {
+        get: (...where: Parameters<typeof kept.get>) => {
+          reads++
+          return kept.get(...where)
+        },
+      })
+    },
+  }
+  const opened = await openPlugin(plugin, { ports: [[RECORDS, counting]] })
+  const prompt = { sections: [], warnings: [], resolved: {} } as never
+  const turn = async (run: ActiveRun) => {
+    const request = { trailing: [] } as never
+    return (await opened.hooks.turnRequesting.promise(request, run)).trailing.map(({ content }) => content)
+  }
+  const first = fakeRun()
+  await opened.hooks.promptComposing.promise(prompt, first)
+  expect([await turn(first), await turn(first), reads]).toEqual([[], [], 0])
+  await opened.call('working_memory', { action: 'set', key: 'k', value: 1 }, { run: first })
+  const block = '<working-memory>\n"k": 1\n</working-memory>'
+  reads = 0
+  expect([await turn(first), await turn(first), reads]).toEqual([[block], [block], 1])
+  const next = fakeRun({ id: 'run_next' })
+  await opened.hooks.promptComposing.promise(prompt, next)
+  expect([reads, await turn(next), reads]).toEqual([2, [block], 2])
+  const resumed = fakeRun({ isResumed: true })
+  expect([await turn(resumed), reads]).toEqual([[block], 3])
+  await opened.close()
 })
 
 describe('in a daemon', () => {
