@@ -1,8 +1,16 @@
 import { Type } from '@sinclair/typebox'
+import type { ToolResult } from '#contracts/tool/tool'
 
-/** A revision is never an option: no dash in front, no white space. */
-export const Revision = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\s\\-\\x00-\\x20\\x7f][^\\x00-\\x20\\x7f]*$', description })
+/** Check it with `wrongRevision` before git sees it. */
+export const Revision = (description: string) => Type.String({ minLength: 1, maxLength: 256, description })
+
+/** Why the first wrong one is none. A revision is never an option: no dash in front, no white space. */
+export function wrongRevision(...revisions: readonly (string | undefined)[]): ToolResult | undefined {
+  const wrong = revisions.find(revision => revision !== undefined && !/^[^\s\-\p{Cc}][^\s\p{Cc}]*$/u.test(revision))
+  if (wrong === undefined) return undefined
+  const message = `${JSON.stringify(wrong)} is no revision. Give a branch, a tag, a commit or something like HEAD~2, without white space or a dash in front.`
+  return { error: { code: 'invalid_revision', message } }
+}
 
 export const GitPath = Type.String({
   minLength: 1,

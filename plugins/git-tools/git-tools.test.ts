@@ -136,6 +136,22 @@ describe('in the real sandbox', () => {
     })
   })
 
+  test('a long blame is told in parts, and what is not committed is no commit', async () => {
+    const { root, commit, put } = openRepository()
+    const text = Array.from({ length: 490 }, (_, index) => `line ${index} ${'x'.repeat(100)}\n`).join('')
+    commit('long', { a: text })
+    put('a', `${text}new\n`)
+    const call = await toolsOn(root, await realSandbox())
+    const first = (await call('git_blame_context', { path: 'a' })).output
+    expect([first.truncated, first.next_line, JSON.stringify(first).length < 70_000]).toEqual([
+      true,
+      first.lines.length + 1,
+      true,
+    ])
+    const rest = (await call('git_blame_context', { path: 'a', start_line: first.next_line })).output
+    expect([first.lines.length + rest.lines.length, rest.unique_commits, rest.truncated]).toEqual([491, 1, undefined])
+  })
+
   test('no repository, no commits, no such thing: said plainly', async () => {
     const { root } = openRepository()
     const call = await toolsOn(root, await realSandbox())
@@ -179,6 +195,13 @@ describe('arguments', () => {
     const { root } = openRepository()
     expect(await (await toolsOn(root, sandbox))(tool, args)).toHaveProperty('error')
     expect(sandbox.policies).toEqual([])
+  })
+
+  test('that are no revisions are told with what is one', async () => {
+    const { root } = openRepository()
+    expect(await (await toolsOn(root, noSandbox()))('git_diff', { target: '--output=x' })).toEqual({
+      error: { code: 'invalid_revision', message: expect.stringMatching(/^"--output=x" is no revision.*HEAD~2/) },
+    })
   })
 
   test('are never taken as options or magic', async () => {

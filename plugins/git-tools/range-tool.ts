@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { Sandbox } from '#contracts/sandbox'
-import { defineTool } from '#contracts/tool/tool'
+import { defineTool, type ToolResult } from '#contracts/tool/tool'
 import { complaintOf } from './complaint.js'
-import { DIFF_OPTIONS, GIT_TOOL, GitPath, pathspec, Revision } from './git-arguments.js'
+import { DIFF_OPTIONS, GIT_TOOL, GitPath, pathspec, Revision, wrongRevision } from './git-arguments.js'
 import { openGit } from './run-git.js'
 import { MaxBytes } from './status-diff-tools.js'
 
@@ -27,7 +27,12 @@ export const createRangeTool = (sandbox: Sandbox) =>
     tier: 'deferred',
     tags: ['git', 'diff', 'range', 'compare'],
     subject: ({ from, to = 'HEAD', path }) => ({ text: `${from} ${to}`, ...(path !== undefined && { paths: [path] }) }),
-    async execute({ from, to = 'HEAD', path, stat_only = false, max_bytes = DIFF_BYTES }, context) {
+    async execute(
+      { from, to = 'HEAD', path, stat_only = false, max_bytes = DIFF_BYTES },
+      context,
+    ): Promise<ToolResult> {
+      const wrong = wrongRevision(from, to)
+      if (wrong) return wrong
       const git = await openGit(sandbox, context)
       const range = [...DIFF_OPTIONS, '--no-renames']
       const ends = ['--end-of-options', from, to, ...pathspec(path)]

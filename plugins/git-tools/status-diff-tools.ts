@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { Sandbox } from '#contracts/sandbox'
-import { defineTool } from '#contracts/tool/tool'
+import { defineTool, type ToolResult } from '#contracts/tool/tool'
 import { complaintOf } from './complaint.js'
-import { DIFF_OPTIONS, GIT_TOOL, GitPath, pathspec, Revision } from './git-arguments.js'
+import { DIFF_OPTIONS, GIT_TOOL, GitPath, pathspec, Revision, wrongRevision } from './git-arguments.js'
 import { openGit } from './run-git.js'
 
 const STATUS_BYTES = 256 * 1024
@@ -57,7 +57,9 @@ export const createDiffTool = (sandbox: Sandbox) =>
     }),
     tags: ['git', 'diff', 'changes'],
     subject: ({ path, target }) => ({ ...(path !== undefined && { paths: [path] }), ...(target && { text: target }) }),
-    async execute({ path, staged, target, max_bytes = DIFF_BYTES }, context) {
+    async execute({ path, staged, target, max_bytes = DIFF_BYTES }, context): Promise<ToolResult> {
+      const wrong = wrongRevision(target)
+      if (wrong) return wrong
       const git = await openGit(sandbox, context)
       const revision = target === undefined ? [] : ['--end-of-options', target]
       const args = ['diff', ...DIFF_OPTIONS, ...(staged ? ['--cached'] : []), ...revision, ...pathspec(path)]
