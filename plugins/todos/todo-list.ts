@@ -3,6 +3,7 @@ import { Failure } from '#contracts/errors'
 
 export const TODO_STATUSES = ['pending', 'in_progress', 'completed'] as const
 export const MAX_TODOS = 500
+const MAX_NAMED = 20
 
 const TodoStatus = Type.Union(TODO_STATUSES.map(status => Type.Literal(status)))
 const Id = Type.String({ minLength: 1, maxLength: 128 })
@@ -65,8 +66,10 @@ export const without = (todos: readonly Todo[], id: string): readonly Todo[] => 
 function found(todos: readonly Todo[], id: string): Todo {
   const todo = todos.find(each => each.id === id)
   if (todo) return todo
-  const known = todos.map(each => JSON.stringify(each.id)).join(', ')
-  throw wrong(`id: there is no todo ${JSON.stringify(id)}; ${known ? `there are ${known}` : 'the list is empty'}`)
+  const known = todos.slice(0, MAX_NAMED).map(each => JSON.stringify(each.id))
+  const rest = todos.length > MAX_NAMED ? ` and ${todos.length - MAX_NAMED} more` : ''
+  const there = known.length > 0 ? `there are ${known.join(', ')}${rest}` : 'the list is empty'
+  throw wrong(`id: there is no todo ${JSON.stringify(id)}; ${there}`)
 }
 
 function saying(text: string, field: string): string {

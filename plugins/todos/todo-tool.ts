@@ -23,6 +23,7 @@ export const todoTool = (store: TodoStore) =>
     action: 'write',
     owner: 'todos',
     tags: ['todo', 'plan', 'list'],
+    normalise: normalised,
     async execute(args, { run }): Promise<ToolResult> {
       const change = changeOf(args)
       if (typeof change === 'string') return { error: change }
@@ -35,6 +36,21 @@ export const todoTool = (store: TodoStore) =>
       }
     },
   })
+
+type Loose = Readonly<Record<string, unknown>>
+
+/** Models write ids as the numbers they look like, and call a text its content. */
+function normalised(args: Loose): Loose {
+  const item = ({ id, content, text = content, ...rest }: Loose): Loose => ({
+    ...rest,
+    ...(id !== undefined && { id: typeof id === 'number' ? String(id) : id }),
+    ...(text !== undefined && { text }),
+  })
+  const isObject = (value: unknown): value is Loose => typeof value === 'object' && value !== null
+  const { todos } = args
+  const whole = item(args)
+  return Array.isArray(todos) ? { ...whole, todos: todos.map(todo => (isObject(todo) ? item(todo) : todo)) } : whole
+}
 
 /** What a call does to the list; undefined: nothing; a text: what it lacks. */
 function changeOf({ action, todos, id, text, status }: Static<typeof Arguments>) {

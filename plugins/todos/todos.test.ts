@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RECORDS, RUNS } from '#contracts/ports'
 import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { type Booted, boot } from '#test/kit/boot'
-import { describePlugin } from '#test/kit/describe-plugin'
+import { describePlugin, fakeRun, openPlugin } from '#test/kit/index'
 import { plugin } from './index.js'
 import { replaced, updated, without } from './todo-list.js'
 
@@ -30,6 +30,26 @@ test('an update changes what it names and nothing else, a deletion removes one',
   expect(updated(list, '2', { status: 'in_progress' })[1]).toEqual({ id: '2', text: 'b', status: 'in_progress' })
   expect(without(list, '1').map(({ id }) => id)).toEqual(['2'])
   expect(() => without(list, '9')).toThrow('id: there is no todo "9"; there are "1", "2"')
+})
+
+test('models write ids as numbers and texts as content; what there is is named in short', async () => {
+  const opened = await openPlugin(plugin, {
+    ports: [
+      [RUNS, {}],
+      [RECORDS, createMemoryRecords()],
+    ],
+  })
+  const call = (args: object) => opened.call('todos', args, { run: fakeRun() })
+  const todos = [{ id: 7, content: 'look' }, ...Array.from({ length: 300 }, (_, index) => ({ text: `${index}` }))]
+  expect(await call({ action: 'set', todos })).toMatchObject({
+    output: { todos: expect.arrayContaining([{ id: '7', text: 'look', status: 'pending' }]) },
+  })
+  expect(await call({ action: 'update', id: 7, content: 'see', status: 'completed' })).toMatchObject({
+    output: { todos: expect.arrayContaining([{ id: '7', text: 'see', status: 'completed' }]) },
+  })
+  const { error } = (await call({ action: 'delete', id: 'none' })) as { error: string }
+  expect(error).toMatch(/there are "7", "1", .* and 281 more$/)
+  await opened.close()
 })
 
 describe('over HTTP', () => {
