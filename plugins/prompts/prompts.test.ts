@@ -40,13 +40,13 @@ const warnings = (events: Awaited<ReturnType<Booted['run']>>) =>
   events.filter(({ type }) => type === 'prompt.warning').map(({ payload }) => payload?.code)
 
 describe('composition', () => {
-  test('a plain request gets base, intent and model profile', async () => {
+  test('a plain request gets base and model profile, and no intent that nobody asked for', async () => {
     await start()
     const events = await daemon.run('hi')
-    expect(headers()).toEqual(['BASE', 'INTENT', 'MODEL_PROFILE'])
-    expect(system()).toMatch(/^\[SECTION BASE\]\nYou are .*\n\[END SECTION\]\n\n\[SECTION INTENT\]\n/s)
+    expect(headers()).toEqual(['BASE', 'MODEL_PROFILE'])
+    expect(system()).toMatch(/^\[SECTION BASE\]\nYou are .*\n\[END SECTION\]\n\n\[SECTION MODEL_PROFILE\]\n/s)
     expect(resolved(events)).toMatchObject({
-      intent: 'general',
+      intent: '',
       model_profile: 'default',
       model_fallback: true,
       applied_behaviors: [],
