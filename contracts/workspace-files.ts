@@ -9,8 +9,6 @@ export interface FileAccess extends WorkspaceRoots {
   readonly isReadOnly?: boolean
   /** Files, or folders with all beneath them; absolute, or relative to `root`. */
   readonly writablePaths?: readonly string[]
-  /** Absolute paths that are neither read nor written: daemon state, databases, keys. */
-  readonly hiddenPaths?: readonly string[]
   /**
    * Single files that stay visible although they lie in a hidden place (the plan file in the state directory); nothing
    * beside them does. Absolute, or relative to `root`.

@@ -16,6 +16,8 @@ export interface WorkspaceRoots {
    * link, or lies behind one, refuses it.
    */
   readonly isPinned?: boolean
+  /** Absolute paths that are neither read nor written: daemon state, databases, keys. */
+  readonly hiddenPaths?: readonly string[]
 }
 
 /** What a call is about, for rules, plan mode and recaps. Paths are as given by the model, not yet resolved. */

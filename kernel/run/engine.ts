@@ -162,8 +162,7 @@ export class RunEngine implements Runs {
       tools: epoch.tools,
       hub: this.options.hub,
       log: this.options.log,
-      workspace: { root: settings.workspace, extraDirs: [] },
-      hiddenPaths: settings.hiddenPaths,
+      workspace: { root: settings.workspace, extraDirs: [], hiddenPaths: settings.hiddenPaths },
       nextSeq: lastSeq + 1,
       ...from,
     })

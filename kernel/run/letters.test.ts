@@ -46,7 +46,6 @@ async function begin(change: (store: RunStore) => Partial<RunStore> = () => ({})
     hub: new EventHub(),
     log: { debug: silent, info: silent, warn: silent, error: silent },
     workspace: { root: '/', extraDirs: [] },
-    hiddenPaths: [],
     nextSeq: 0,
   })
   const post = async (body: string): Promise<void> => {

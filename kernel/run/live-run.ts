@@ -29,7 +29,6 @@ export interface LiveRunOptions {
   readonly log: PluginLog
   readonly workspace: WorkspaceRoots
   /** What commands of the run must not even see. */
-  readonly hiddenPaths: readonly string[]
   /** Number of the next event. */
   readonly nextSeq: number
   /** The first message of a new run. */
@@ -160,9 +159,6 @@ export class LiveRun implements ActiveRun {
   }
   get store(): RunStore {
     return this.options.store
-  }
-  get hiddenPaths(): readonly string[] {
-    return this.options.hiddenPaths
   }
   get hold(): RunHold {
     return this.options.hold

@@ -36,7 +36,7 @@ export async function provision(run: LiveRun): Promise<ProvisionedWorkspace | un
     const workspace = await run.hooks.workspaceProvisioning.promise(run)
     if (!workspace) return undefined
     const { root, extraDirs, isPinned } = workspace
-    run.workspace = { root, extraDirs, ...(isPinned && { isPinned }) }
+    run.workspace = { ...run.workspace, root, extraDirs, ...(isPinned && { isPinned }) }
     run.update({ workspace: { root, extra_dirs: extraDirs } })
     if (workspace.type !== undefined && !run.isResumed)
       run.emit('workspace.provisioned', { workspace_type: workspace.type, workspace_path: workspace.root })

@@ -150,8 +150,8 @@ async function shapePolicy(run: LiveRun): Promise<SandboxPolicy> {
   const admitted: SandboxPolicy = {
     scope: run.policy.sandbox,
     network: run.policy.network,
+    hiddenPaths: [],
     ...run.workspace,
-    hiddenPaths: run.hiddenPaths,
   }
   return run.hooks.sandboxShaping.isUsed() ? run.hooks.sandboxShaping.promise(admitted, run) : admitted
 }

@@ -11,8 +11,8 @@ export interface AgentsFile {
 }
 
 /** Reads AGENTS.md from the root of a workspace, its first 64 KiB. */
-export async function readAgentsFile(files: WorkspaceFiles, { root }: WorkspaceRoots): Promise<AgentsFile> {
-  const opened = await files.open({ root, extraDirs: [] }, NAME)
+export async function readAgentsFile(files: WorkspaceFiles, workspace: WorkspaceRoots): Promise<AgentsFile> {
+  const opened = await files.open({ ...workspace, extraDirs: [] }, NAME)
   if (opened.kind === 'refused')
     return opened.code === 'not_found'
       ? { text: '' }

@@ -117,6 +117,13 @@ describe('composition', () => {
     expect(system()).not.toContain('of the daemon')
   })
 
+  test('AGENTS.md that leads to the daemon’s databases shows nothing of them', async () => {
+    await start({ settings: { run_db: join(dir, 'workspace', 'runs.db') }, dir })
+    await symlink('runs.db', join(daemon.workspace, 'AGENTS.md'))
+    expect(warnings(await daemon.run('hi'))).toEqual(['agents_md_read_failed'])
+    expect(system()).not.toContain('SQLite')
+  })
+
   test('AGENTS.md that leads out of the workspace is a warning, one that is too long is cut with one', async () => {
     await start()
     await writeFile(join(dir, 'secret'), 'do not show')
