@@ -1,12 +1,10 @@
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createClient } from '#test/kit/boot'
-import { type ChatServer, type ChatTurn, startChatServer } from '#test/kit/chat-server'
-import { type DaemonProcess, spawnDaemon } from '#test/kit/daemon-process'
+import type { ChatTurn } from '#test/kit/chat-server'
+import { RestartBench } from '#test/kit/restart-bench'
 
 /** A plugin with a call that parks its run, a mutating call that takes its time, and a route that answers the first. */
 const PROBE = `
@@ -53,17 +51,12 @@ export const plugin = definePlugin({
 })
 `
 
-let dir = ''
-let model: ChatServer
-let daemon: DaemonProcess
+let bench: RestartBench
 let respond: (prompt: string, results: readonly string[]) => ChatTurn
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'runwright-recovery-'))
-  await mkdir(join(dir, 'workspace'))
-  await mkdir(join(dir, 'plugins', 'probe'), { recursive: true })
-  await writeFile(join(dir, 'plugins', 'probe', 'index.js'), PROBE)
-  model = await startChatServer({
+  bench = await RestartBench.open({
+    plugins: { probe: PROBE },
     respond: ({ body }) => {
       const messages = body?.messages as { role: string; content: string }[]
       const prompt = messages.find(({ role }) => role === 'user')?.content ?? ''
@@ -74,48 +67,19 @@ beforeEach(async () => {
     },
   })
 })
-afterEach(async () => {
-  await daemon?.kill()
-  await model.close()
-  await rm(dir, { recursive: true, force: true })
-})
-
-async function start(settings: Readonly<Record<string, unknown>> = {}) {
-  daemon = await spawnDaemon({
-    home: dir,
-    cwd: dir,
-    environment: { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key' },
-    settings: {
-      addr: '127.0.0.1:0',
-      workspace: join(dir, 'workspace'),
-      watch_enabled: false,
-      auth_disabled: true,
-      log_level: 'error',
-      run_db: join(dir, 'runs.db'),
-      conversation_db: join(dir, 'conversations.db'),
-      plugin_dirs: [join(dir, 'plugins')],
-      ...settings,
-    },
-  })
-  return createClient(daemon.url)
-}
-
-async function restart(settings?: Readonly<Record<string, unknown>>) {
-  await daemon.kill()
-  return start(settings)
-}
+afterEach(() => bench.close())
 
 const HANG: ChatTurn = { text: 'never seen', hang: true }
 const call = (name: string, id = `call-${name}`): ChatTurn => ({ toolCalls: [{ id, name, arguments: {} }] })
 
 test('a run whose model was answering is asked again and ends', async () => {
   respond = () => HANG
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'assistant.message.delta')
   respond = () => ({ text: 'second try' })
-  const after = await restart()
-  expect(daemon.claimed).toBe(1)
+  const after = await bench.restart()
+  expect(bench.daemon.claimed).toBe(1)
   const events = await after.events(id)
   expect(events.map(({ id }) => Number(id.split(':')[1]))).toEqual(events.map((_, index) => index))
   expect(events.filter(({ type }) => type === 'prompt.warning').map(({ payload }) => payload?.code)).toEqual([
@@ -126,24 +90,26 @@ test('a run whose model was answering is asked again and ends', async () => {
 
 test('a mutating call that was cut short is reported as unknown and never made again', async () => {
   respond = (_, results) => (results.length === 0 ? call('slow_write') : { text: `told: ${results[0]}` })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'tool.call.started')
-  await expect.poll(() => readFile(join(dir, 'workspace', 'effects'), 'utf8').catch(() => '')).toBe('call-slow_write\n')
-  const after = await restart()
+  await expect
+    .poll(() => readFile(join(bench.dir, 'workspace', 'effects'), 'utf8').catch(() => ''))
+    .toBe('call-slow_write\n')
+  const after = await bench.restart()
   const events = await after.events(id)
   expect(events.at(-1)?.payload?.output).toContain('outcome_unknown')
   expect(events.filter(({ type }) => type === 'tool.call.started')).toHaveLength(1)
-  expect(await readFile(join(dir, 'workspace', 'effects'), 'utf8')).toBe('call-slow_write\n')
+  expect(await readFile(join(bench.dir, 'workspace', 'effects'), 'utf8')).toBe('call-slow_write\n')
 })
 
 test('a waiting run waits on after the restart, with the same call, and can be answered then', async () => {
   respond = (_, results) => (results.length === 0 ? call('park') : { text: `heard ${results[0]}` })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'run.waiting_for_user')
   expect((await before.request('GET', `/v1/runs/${id}`)).body.status).toBe('waiting_for_user')
-  const after = await restart()
+  const after = await bench.restart()
   expect((await after.request('GET', `/v1/runs/${id}`)).body.status).toBe('waiting_for_user')
   expect((await after.request('POST', `/v1/probe/${id}/call-park`)).body).toEqual({ kind: 'posted' })
   expect((await after.request('POST', `/v1/probe/${id}/call-park`)).body).toEqual({ kind: 'taken' })
@@ -154,10 +120,10 @@ test('a waiting run waits on after the restart, with the same call, and can be a
 
 test('a mutating call that was waiting is unknown after the restart, and the run ends all the same', async () => {
   respond = (_, results) => (results.length === 0 ? call('park_write') : { text: `told ${results[0]}` })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'run.waiting_for_user')
-  const after = await restart()
+  const after = await bench.restart()
   const events = await after.events(id)
   expect(events.at(-1)?.payload?.output).toContain('outcome_unknown')
   expect((await after.request('GET', `/v1/runs/${id}`)).body.status).toBe('completed')
@@ -165,60 +131,60 @@ test('a mutating call that was waiting is unknown after the restart, and the run
 
 test('a run that waited for a plugin which is gone ends all the same', async () => {
   respond = (_, results) => (results.length === 0 ? call('park') : { text: 'went on' })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'run.waiting_for_user')
-  const after = await restart({ plugin_dirs: [] })
+  const after = await bench.restart({ plugin_dirs: [] })
   expect((await after.events(id)).at(-1)?.payload?.output).toBe('went on')
 })
 
 test('a daemon whose port is taken says so and leaves the runs alone', async () => {
   respond = () => HANG
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'llm.turn.requested')
-  await daemon.kill()
-  const asked = model.calls.length
+  await bench.daemon.kill()
+  const asked = bench.model.calls.length
   const squatter = createServer().listen(0, '127.0.0.1')
   await once(squatter, 'listening')
   const { port } = squatter.address() as AddressInfo
-  await expect(start({ addr: `127.0.0.1:${port}` })).rejects.toThrow('another program listens there')
-  expect(model.calls.length).toBe(asked)
+  await expect(bench.start({ addr: `127.0.0.1:${port}` })).rejects.toThrow('another program listens there')
+  expect(bench.model.calls.length).toBe(asked)
   squatter.close()
 })
 
 test('an answer that was acknowledged right before the kill counts', async () => {
   respond = (_, results) => (results.length === 0 ? call('park') : results.length === 1 ? HANG : { text: 'no' })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'run.waiting_for_user')
   await before.request('POST', `/v1/probe/${id}/call-park`)
   respond = (_, results) => (results.length === 0 ? call('park') : { text: `heard ${results[0]}` })
-  const after = await restart()
+  const after = await bench.restart()
   expect((await after.events(id)).at(-1)?.payload?.output).toBe('heard forty-two')
 })
 
 test('a cancel that was acknowledged is carried out by the next process', async () => {
   respond = () => HANG
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'llm.turn.requested')
   // The kill follows the acknowledgement at once: which of the two processes ends the run is open, that it ends is not.
   await before.request('POST', `/v1/runs/${id}/cancel`)
-  const after = await restart()
+  const after = await bench.restart()
   const ends = (await after.events(id)).filter(({ type }) => type.startsWith('run.c'))
   expect(ends.map(({ type }) => type)).toEqual(['run.cancelled'])
 })
 
 test('a queued run runs after the restart', async () => {
   respond = prompt => (prompt === 'first' ? HANG : { text: 'mine' })
-  const before = await start({ max_concurrent_runs: 1 })
+  const before = await bench.start({ max_concurrent_runs: 1 })
   const first = await before.start('first')
   await before.until(first, 'llm.turn.requested')
   const second = await before.start('second')
   respond = prompt => ({ text: `after ${prompt}` })
-  const after = await restart({ max_concurrent_runs: 1 })
-  expect(daemon.claimed).toBe(2)
+  const after = await bench.restart({ max_concurrent_runs: 1 })
+  expect(bench.daemon.claimed).toBe(2)
   const ends = await Promise.all([first, second].map(async id => (await after.events(id)).at(-1)?.payload?.output))
   expect(ends).toEqual(['after first', 'after second'])
   // It begins like a run that never waited.
@@ -234,11 +200,11 @@ test('a queued run runs after the restart', async () => {
 
 test('a run whose wait nobody knows any more goes on, told so', async () => {
   respond = (_, results) => (results.length === 0 ? call('park') : { text: `heard ${results[0]}` })
-  const before = await start()
+  const before = await bench.start()
   const id = await before.start('go')
   await before.until(id, 'run.waiting_for_user')
-  await rm(join(dir, 'plugins', 'probe'), { recursive: true })
-  const after = await restart()
+  await rm(join(bench.dir, 'plugins', 'probe'), { recursive: true })
+  const after = await bench.restart()
   expect((await after.events(id)).at(-1)).toMatchObject({
     type: 'run.completed',
     payload: { output: expect.stringContaining('there is no tool park') },
@@ -247,10 +213,10 @@ test('a run whose wait nobody knows any more goes on, told so', async () => {
 
 test('a finished run and its conversation are there after a restart', async () => {
   respond = prompt => ({ text: `re: ${prompt}` })
-  const before = await start()
+  const before = await bench.start()
   const events = await before.run({ prompt: 'one', conversation_id: 'talk' })
-  const after = await restart()
-  expect(daemon.claimed).toBe(0)
+  const after = await bench.restart()
+  expect(bench.daemon.claimed).toBe(0)
   expect(await after.events(events[0]!.run_id)).toEqual(events)
   const next = await after.run({ prompt: 'two', conversation_id: 'talk' })
   expect(next.find(({ type }) => type === 'conversation.continued')?.payload?.prior_message_count).toBe(2)
@@ -261,8 +227,6 @@ test('a finished run and its conversation are there after a restart', async () =
 
 test('a second daemon on the same database is refused in plain words', async () => {
   respond = () => ({ text: 'x' })
-  await start()
-  const first = daemon
-  await expect(start()).rejects.toThrow(/runs\.db/)
-  daemon = first
+  await bench.start()
+  await expect(bench.start()).rejects.toThrow(/runs\.db/)
 })

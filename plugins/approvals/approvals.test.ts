@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { RUN_STORE, RUNS } from '#contracts/ports'
 import type { Runs } from '#contracts/run/runs'
-import { type Booted, boot, createClient } from '#test/kit/boot'
-import { type DaemonProcess, spawnDaemon } from '#test/kit/daemon-process'
+import { type Booted, boot } from '#test/kit/boot'
 import { describePlugin } from '#test/kit/describe-plugin'
 import { fakeRun } from '#test/kit/fake-run'
+import { RestartBench } from '#test/kit/restart-bench'
 import { type ScriptedCall, scriptedPrompt, writeScriptedPlugin } from '#test/kit/scripted-plugin'
 import { outcomeOf } from './answer-letter.js'
 import { answerPending } from './answer-pending.js'
@@ -270,34 +270,14 @@ test('in permissions mode reading passes, and all else needs a rule or a person'
 })
 
 describe('across a kill', () => {
-  let home = ''
-  let daemon: DaemonProcess
+  let bench: RestartBench
   beforeEach(async () => {
-    home = await mkdtemp(join(tmpdir(), 'runwright-approvals-'))
+    bench = await RestartBench.open({ settings: settings() })
   })
-  afterEach(async () => {
-    await daemon.kill()
-    await rm(home, { recursive: true, force: true })
-  })
-  async function start() {
-    daemon = await spawnDaemon({
-      home,
-      cwd: home,
-      settings: {
-        addr: '127.0.0.1:0',
-        workspace: home,
-        watch_enabled: false,
-        auth_disabled: true,
-        log_level: 'error',
-        run_db: join(home, 'runs.db'),
-        ...settings(),
-      },
-    })
-    return createClient(daemon.url)
-  }
+  afterEach(() => bench.close())
 
   test('the same call is pending with the same deadline, and can be approved then; what was answered before counts', async () => {
-    const before = await start()
+    const before = await bench.start()
     const [waiting, answered] = await Promise.all([
       before.start(request('all', [look('a'), look('b')], [trigger()])),
       before.start(request('destructive', [trigger('x', 7)])),
@@ -311,8 +291,7 @@ describe('across a kill', () => {
     const pending = (await before.request('GET', `/v1/runs/${waiting}/checkpoint`)).body
     await before.until(answered, REQUIRED)
     expect((await before.request('POST', `/v1/runs/${answered}/approve`)).status).toBe(200)
-    await daemon.kill()
-    const after = await start()
+    const after = await bench.restart()
     expect((await after.request('GET', `/v1/runs/${waiting}`)).body.status).toBe('waiting_for_approval')
     expect((await after.request('GET', `/v1/runs/${waiting}/checkpoint`)).body).toEqual(pending)
     expect((await after.request('GET', `/v1/checkpoints/${first.id}`)).body.status).toBe('approved')
@@ -332,7 +311,7 @@ describe('across a kill', () => {
     ])
     expect(events.at(-1)?.payload?.output).toBe('["seen","seen","pulled 1"]')
     expect((await after.events(answered)).at(-1)?.type).toBe('run.completed')
-    const done = (await readFile(join(home, 'effects'), 'utf8')).trim().split('\n').toSorted()
+    const done = (await readFile(join(bench.workspace, 'effects'), 'utf8')).trim().split('\n').toSorted()
     expect(done).toEqual([`${waiting} 1`, `${answered} 7`].toSorted())
   })
 })

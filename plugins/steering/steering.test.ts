@@ -1,12 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RUNS } from '#contracts/ports'
-import { type Booted, boot, createClient, type EventEnvelope } from '#test/kit/boot'
+import { type Booted, boot, type EventEnvelope } from '#test/kit/boot'
 import { type ChatServer, type ChatTurn, startChatServer } from '#test/kit/chat-server'
-import { type DaemonProcess, spawnDaemon } from '#test/kit/daemon-process'
 import { describePlugin } from '#test/kit/describe-plugin'
+import { RestartBench } from '#test/kit/restart-bench'
 import { Gate } from './gate.js'
 import { plugin } from './index.js'
 
@@ -212,45 +211,20 @@ test('a queued run reads it with its first step, and a queued run can be cancell
 
 describe('over SIGKILL', () => {
   const ROUNDS = 6
-  let dir = ''
-  let model: ChatServer
-  let daemon: DaemonProcess
-  afterEach(async () => {
-    await daemon.kill()
-    await model.close()
-    await rm(dir, { recursive: true, force: true })
-  })
+  let bench: RestartBench
+  afterEach(() => bench.close())
 
   test('every acknowledged message is in the history exactly once', async () => {
-    dir = await mkdtemp(join(tmpdir(), 'runwright-steering-'))
-    await mkdir(join(dir, 'workspace'))
     let heard: readonly string[] = []
     let mayEnd = false
     let calls = 0
-    model = await startChatServer({
+    bench = await RestartBench.open({
       respond: ({ body }): ChatTurn => {
         heard = usersOf(saidTo(body))
         return mayEnd ? { text: 'done' } : { toolCalls: [{ id: `c${calls++}`, name: 'ls', arguments: {} }], delayMs: 3 }
       },
     })
-    const start = async () => {
-      daemon = await spawnDaemon({
-        home: dir,
-        cwd: dir,
-        environment: { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key' },
-        settings: {
-          addr: '127.0.0.1:0',
-          workspace: join(dir, 'workspace'),
-          watch_enabled: false,
-          auth_disabled: true,
-          log_level: 'error',
-          run_db: join(dir, 'runs.db'),
-          conversation_db: join(dir, 'conversations.db'),
-        },
-      })
-      return createClient(daemon.url)
-    }
-    let client = await start()
+    let client = await bench.start()
     const id = await client.start('go')
     const acknowledged: string[] = []
     for (let round = 0; round < ROUNDS; round++) {
@@ -260,10 +234,10 @@ describe('over SIGKILL', () => {
         const reply = await client.request('POST', `/v1/runs/${id}/steer`, { prompt: text }).catch(() => undefined)
         if (!reply) break
         if (reply.status === 202) acknowledged.push(text)
-        if (reply.status === 202 && ++count > round) killed ??= daemon.kill()
+        if (reply.status === 202 && ++count > round) killed ??= bench.daemon.kill()
       }
       await killed
-      client = await start()
+      client = await bench.start()
     }
     mayEnd = true
     const events = await client.events(id)

@@ -2,8 +2,8 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createRandom } from '../crash/random.js'
-import { boot, createClient } from '../kit/boot.js'
-import { type DaemonProcess, spawnDaemon } from '../kit/daemon-process.js'
+import { boot } from '../kit/boot.js'
+import { RestartBench } from '../kit/restart-bench.js'
 import { writeScriptedPlugin } from '../kit/scripted-plugin.js'
 import { faultsOf, type Hand, type Round, race, startWaiting } from './race.js'
 
@@ -96,13 +96,13 @@ function report(rounds: readonly Round[], effects: readonly string[], startedAt:
 export async function raceKills({ rounds, seed }: Pick<RaceOptions, 'rounds' | 'seed'>): Promise<RaceReport> {
   const startedAt = performance.now()
   const random = createRandom(seed)
-  const dir = await mkdtemp(join(tmpdir(), 'runwright-races-'))
-  await writeScriptedPlugin(join(dir, 'plugins'))
+  const bench = await RestartBench.open()
+  const plugins = join(bench.dir, 'plugins')
+  await writeScriptedPlugin(plugins)
   const done: Round[] = []
-  let daemon = await spawn(dir)
   try {
+    let before = await bench.start({ plugin_dirs: [plugins] })
     for (let round = 0; round < rounds; round++) {
-      const before = createClient(daemon.url)
       const runs = await Promise.all(Array.from({ length: 8 }, (_, index) => startWaiting(before, round * 8 + index)))
       // Some answers are on their way when the process goes; which of them arrive is open.
       const clicks = runs.map(async (id, index): Promise<{ hand: Hand; status: number }> => {
@@ -114,19 +114,18 @@ export async function raceKills({ rounds, seed }: Pick<RaceOptions, 'rounds' | '
         )
       })
       await new Promise(resolve => setTimeout(resolve, random() * 12))
-      await daemon.kill()
+      await bench.daemon.kill()
       const early = await Promise.all(clicks)
-      daemon = await spawn(dir)
-      const after = createClient(daemon.url)
+      const after = await bench.start({ plugin_dirs: [plugins] })
       for (const [index, id] of runs.entries()) {
         const result = await race(after, id, round * 8 + index, ['approve', 'deny'], () => random() * 2)
         done.push(withEarly(result, early[index] as { hand: Hand; status: number }))
       }
+      before = after
     }
-    return report(done, await effectsIn(dir), startedAt)
+    return report(done, await effectsIn(bench.workspace), startedAt)
   } finally {
-    await daemon.kill()
-    await rm(dir, { recursive: true, force: true })
+    await bench.close()
   }
 }
 
@@ -136,18 +135,3 @@ function withEarly(round: Round, early: { readonly hand: Hand; readonly status: 
   const status = early.status === 0 ? (hasWinner ? 409 : 200) : early.status
   return { ...round, replies: [...round.replies, { ...early, status }] }
 }
-
-const spawn = (dir: string): Promise<DaemonProcess> =>
-  spawnDaemon({
-    home: dir,
-    cwd: dir,
-    settings: {
-      addr: '127.0.0.1:0',
-      workspace: dir,
-      watch_enabled: false,
-      auth_disabled: true,
-      log_level: 'error',
-      run_db: join(dir, 'runs.db'),
-      plugin_dirs: [join(dir, 'plugins')],
-    },
-  })

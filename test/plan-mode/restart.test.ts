@@ -1,51 +1,24 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createClient } from '#test/kit/boot'
-import { type DaemonProcess, spawnDaemon } from '#test/kit/daemon-process'
+import { RestartBench } from '#test/kit/restart-bench'
 import { benchForEach } from './plan-bench.js'
 
 const bench = benchForEach()
 
 describe('across a restart', () => {
-  let dir = ''
-  let daemon: DaemonProcess | undefined
-  const open = async (settings: Readonly<Record<string, unknown>> = {}) => {
-    await daemon?.kill()
-    daemon = await spawnDaemon({
-      home: dir,
-      cwd: dir,
-      environment: { OPENAI_BASE_URL: bench.modelUrl, OPENAI_API_KEY: 'test-key' },
-      settings: {
-        addr: '127.0.0.1:0',
-        workspace: join(dir, 'workspace'),
-        watch_enabled: false,
-        auth_disabled: true,
-        log_level: 'error',
-        run_db: join(dir, 'runs.db'),
-        ...settings,
-      },
-    })
-    return createClient(daemon.url)
-  }
+  let daemons: RestartBench
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'runwright-plan-'))
-    mkdirSync(join(dir, 'workspace'))
+    daemons = await RestartBench.open({ modelUrl: bench.modelUrl })
   })
-  afterEach(async () => {
-    await daemon?.kill()
-    daemon = undefined
-    await rm(dir, { recursive: true, force: true })
-  })
+  afterEach(() => daemons.close())
 
   test('the plan waits on, unchanged and announced once, and can be approved', async () => {
     bench.calling([])
-    const before = await open()
+    const before = await daemons.start()
     const id = await before.start({ prompt: 'p', plan_mode: true })
     await before.until(id, 'tool.approval_required')
-    const after = await open()
+    const after = await daemons.restart()
     expect((await after.request('GET', `/v1/runs/${id}`)).body.status).toBe('waiting_for_approval')
     await expect.poll(async () => (await after.request('POST', `/v1/runs/${id}/approve`)).status).toBe(200)
     const types = (await after.events(id)).map(({ type }) => type)
@@ -56,25 +29,25 @@ describe('across a restart', () => {
 
   test('a run that still plans is held as before', async () => {
     bench.respond = () => ({ text: 'thinking', hang: true })
-    const before = await open()
+    const before = await daemons.start()
     const id = await before.start({ prompt: 'p', plan_mode: true })
     await before.until(id, 'assistant.message.delta')
     bench.calling([['bash', { command: 'echo x >made.txt' }]])
-    const after = await open()
+    const after = await daemons.restart()
     await after.until(id, 'tool.approval_required')
-    expect(existsSync(join(dir, 'workspace/made.txt'))).toBe(false)
+    expect(existsSync(join(daemons.workspace, 'made.txt'))).toBe(false)
   })
 
   test('without the plugin, the run does not go on', async () => {
     bench.respond = () => ({ text: 'thinking', hang: true })
-    const before = await open()
+    const before = await daemons.start()
     const id = await before.start({ prompt: 'p', plan_mode: true })
     await before.until(id, 'assistant.message.delta')
     bench.calling([['bash', { command: 'echo x >made.txt' }]])
     const plugins = ['runs', 'openai-compatible', 'sqlite', 'bubblewrap', 'shell', 'approvals', 'prompts']
-    const after = await open({ enabled_plugins: plugins })
+    const after = await daemons.restart({ enabled_plugins: plugins })
     const end = (await after.events(id)).at(-1)
     expect([end?.type, end?.payload?.error]).toEqual(['run.failed', expect.stringContaining('plan_mode')])
-    expect(existsSync(join(dir, 'workspace/made.txt'))).toBe(false)
+    expect(existsSync(join(daemons.workspace, 'made.txt'))).toBe(false)
   })
 })
