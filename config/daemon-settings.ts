@@ -15,8 +15,6 @@ export const daemonSettings = (settings: Settings, home: string): DaemonSettings
       ...[settings.run_db, settings.conversation_db, settings.relay_db].flatMap(withSideFiles),
     ]),
     model: settings.model,
-    maxSteps: settings.max_steps,
-    maxCostPerRunUsd: settings['cost.max_per_run_usd'],
     retryMaxAttempts: settings.retry_max_attempts,
     retryMaxTotalSec: settings.retry_max_total_sec,
     maxConcurrentRuns: settings.max_concurrent_runs,

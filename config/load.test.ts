@@ -48,8 +48,6 @@ describe('layers', () => {
       stateDir: join(workspace, '.runwright'),
       hiddenPaths: [join(workspace, '.runwright'), join(home, '.runwright')],
       model: 'gpt-4.1-mini',
-      maxSteps: 0,
-      maxCostPerRunUsd: 0,
       retryMaxAttempts: 3,
       retryMaxTotalSec: 60,
       maxConcurrentRuns: 0,

@@ -53,8 +53,6 @@ export interface DaemonSettings {
   readonly hiddenPaths: readonly string[]
   /** Default model id. */
   readonly model: string
-  readonly maxSteps: number
-  readonly maxCostPerRunUsd: number
   readonly retryMaxAttempts: number
   readonly retryMaxTotalSec: number
   /** 0: no cap; else further runs stay `queued`. */

@@ -27,8 +27,6 @@ export const TEST_SETTINGS: DaemonSettings = {
   stateDir: '/tmp/.runwright',
   hiddenPaths: ['/tmp/.runwright'],
   model: 'fake',
-  maxSteps: 0,
-  maxCostPerRunUsd: 0,
   retryMaxAttempts: 3,
   retryMaxTotalSec: 60,
   maxConcurrentRuns: 0,
