@@ -19,6 +19,10 @@ export type NetworkAccess = Static<typeof NetworkAccess>
 export const ApprovalPolicy = oneOf(['none', 'destructive', 'all'])
 export type ApprovalPolicy = Static<typeof ApprovalPolicy>
 
+/** `permissions`: a call that neither reads nor lists needs a rule that allows it, or a person. `full_auto`: it does not. */
+export const ToolApproval = oneOf(['full_auto', 'permissions'])
+export type ToolApproval = Static<typeof ToolApproval>
+
 /** `permissions` of a run request; an absent or empty value means the default. */
 export const Permissions = Type.Object({
   sandbox: Type.Optional(Type.Union([SandboxScope, Type.Literal('')])),
@@ -36,6 +40,8 @@ export type Permissions = Readonly<Static<typeof Permissions>>
 export interface RunPolicy {
   readonly sandbox: SandboxScope
   readonly approval: ApprovalPolicy
+  /** The deployment's mode at admission; what is set later concerns later runs. */
+  readonly toolApproval: ToolApproval
   readonly network: NetworkAccess
   readonly rules: readonly PermissionRule[]
   /** What a call that needs somebody's word does when nobody is there: wait (default), be denied, or fail the run. */

@@ -88,6 +88,7 @@ function policyOf({ permissions, rules, allowed_tools: allowed, denied_tools: de
   return Object.freeze({
     sandbox: permissions?.sandbox || 'workspace',
     approval: permissions?.approval || 'none',
+    toolApproval: 'full_auto',
     network: permissions?.network || 'allow',
     unattended: permissions?.unattended ?? 'wait',
     rules: Object.freeze([...(permissions?.rules ?? []), ...(rules ?? [])]),

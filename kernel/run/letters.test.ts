@@ -25,6 +25,7 @@ const RECORD: RunRecord = {
   policy: {
     sandbox: 'workspace',
     approval: 'none',
+    toolApproval: 'full_auto',
     network: 'allow',
     rules: [],
     unattended: 'wait',

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { ToolApproval } from '#contracts/run/policy'
 
 export const Config = Type.Object({
   timeoutSeconds: Type.Number({
@@ -7,7 +8,7 @@ export const Config = Type.Object({
     setting: 'ask_user_timeout_seconds',
     description: 'How long a call waits for somebody’s word.',
   }),
-  mode: Type.Union([Type.Literal('full_auto'), Type.Literal('permissions')], {
+  mode: Type.Union(ToolApproval.anyOf, {
     default: 'full_auto',
     setting: 'tool_approval_mode',
     description: 'permissions: whatever is not reading or listing needs a rule that allows it, or an approval.',

@@ -27,7 +27,10 @@ export const plugin = definePlugin({
       log: scope.log,
     })
     scope.provide(APPROVALS, asking)
-    scope.tap('toolJudging', async (call, run) => judge(call, run, mode, rules), { stage: STAGE.late })
+    scope.tap('runAdmitting', async admission =>
+      mode === 'permissions' ? { ...admission, policy: { ...admission.policy, toolApproval: mode } } : admission,
+    )
+    scope.tap('toolJudging', async (call, run) => judge(call, run, rules), { stage: STAGE.late })
     scope.tap('toolAsking', async ({ call, tool, args }, _why, run) =>
       verdictOf(await asking.ask(run, { callId: call.id, tool: tool.name, arguments: JSON.stringify(args) })),
     )

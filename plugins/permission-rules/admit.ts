@@ -1,6 +1,6 @@
 import { Failure } from '#contracts/errors'
 import type { Admission } from '#contracts/hooks'
-import type { PermissionRule } from '#contracts/run/policy'
+import type { PermissionRule, ToolApproval } from '#contracts/run/policy'
 import { parseRulePattern } from './rule-pattern.js'
 
 /** Refuses a request whose patterns cannot be read, naming the field. */
@@ -9,6 +9,11 @@ export function refuseBadPatterns(admission: Admission): Admission {
   check('permissions.rules', permissions?.rules)
   check('rules', rules)
   return admission
+}
+
+/** Has the run keep the mode it was admitted in. */
+export function freezeMode(admission: Admission, mode: ToolApproval): Admission {
+  return mode === 'permissions' ? { ...admission, policy: { ...admission.policy, toolApproval: mode } } : admission
 }
 
 function check(field: string, rules: readonly PermissionRule[] = []): void {

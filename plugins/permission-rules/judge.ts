@@ -1,7 +1,6 @@
 import type { PermissionRules } from '#contracts/approval'
 import type { PendingCall, Verdict } from '#contracts/hooks'
 import type { ActiveRun } from '#contracts/run/active-run'
-import type { Config } from './config.js'
 
 /** Denies a call when the rule that decides says so. */
 export async function denyByRule(
@@ -22,12 +21,11 @@ export async function askByRule(
   rules: PermissionRules,
   call: PendingCall,
   run: ActiveRun,
-  mode: Config['mode'],
 ): Promise<Verdict | undefined> {
   const effect = await rules.effectOn(call, run)
   if (effect === 'ask') return { kind: 'ask', why: 'a permission rule of this run says to ask' }
   const { action } = call.tool
-  if (effect === undefined && mode === 'permissions' && action !== 'read' && action !== 'list')
+  if (effect === undefined && run.policy.toolApproval === 'permissions' && action !== 'read' && action !== 'list')
     return { kind: 'ask', why: 'the daemon runs in permissions mode and no rule of this run allows the call' }
   return undefined
 }

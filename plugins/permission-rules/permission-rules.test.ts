@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PendingCall, Verdict } from '#contracts/hooks'
 import { WORKSPACE_FILES } from '#contracts/ports'
-import type { PermissionRule } from '#contracts/run/policy'
+import type { PermissionRule, ToolApproval } from '#contracts/run/policy'
 import type { ToolAction, ToolDefinition } from '#contracts/tool/tool'
 import type { FilePlace, FileRefusal, WorkspaceFiles } from '#contracts/workspace-files'
 import { type Booted, boot } from '#test/kit/boot'
@@ -41,12 +41,15 @@ describe('verdicts', () => {
     rules: readonly PermissionRule[],
     called: ToolDefinition,
     args: Readonly<Record<string, unknown>>,
-    config: object = {},
+    toolApproval: ToolApproval = 'full_auto',
   ): Promise<Verdict['kind'] | undefined> {
-    opened = await openPlugin(plugin, { config, ports: [[WORKSPACE_FILES, files]] })
+    opened = await openPlugin(plugin, { ports: [[WORKSPACE_FILES, files]] })
     const run = fakeRun()
     const call: PendingCall = { call: { id: 'c', name: called.name, arguments: '' }, tool: called, args, step: 1 }
-    const verdict = await opened.hooks.toolJudging.promise(call, { ...run, policy: { ...run.policy, rules } })
+    const verdict = await opened.hooks.toolJudging.promise(call, {
+      ...run,
+      policy: { ...run.policy, rules, toolApproval },
+    })
     return verdict?.kind
   }
   const rule = (effect: PermissionRule['effect'], pattern: string): PermissionRule => ({ effect, pattern })
@@ -98,7 +101,7 @@ describe('verdicts', () => {
     ['lets listing pass', [], tool('ls', 'list'), undefined],
     ['keeps a deny', [rule('deny', 'bash')], bash, 'deny'],
   ])('permissions mode %s', async (_, rules, called, expected) => {
-    expect(await judge(rules, called, { command: 'ls' }, { mode: 'permissions' })).toBe(expected)
+    expect(await judge(rules, called, { command: 'ls' }, 'permissions')).toBe(expected)
   })
 })
 

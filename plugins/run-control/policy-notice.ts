@@ -38,10 +38,18 @@ function toolChanges(before: RunPolicy, now: RunPolicy): readonly string[] {
   return changes
 }
 
+const NAMES = [
+  ['sandbox', 'sandbox'],
+  ['approval', 'approval'],
+  ['toolApproval', 'tool approval mode'],
+  ['network', 'network'],
+  ['unattended', 'unattended'],
+] as const
+
 function permissionChanges(before: RunPolicy, now: RunPolicy): readonly string[] {
-  const changes = (['sandbox', 'approval', 'network', 'unattended'] as const)
-    .filter(key => before[key] !== now[key])
-    .map(key => `${key}: ${now[key]} (was ${before[key]}).`)
+  const changes = NAMES.filter(([key]) => before[key] !== now[key]).map(
+    ([key, name]) => `${name}: ${now[key]} (was ${before[key]}).`,
+  )
   if (!isDeepStrictEqual(before.rules, now.rules)) changes.push('Permission rules for tool calls have changed.')
   return changes
 }

@@ -12,12 +12,18 @@ const APPROVAL: Readonly<Record<RunPolicy['approval'], string>> = {
   all: 'every call waits for a person',
 }
 
+/** In permissions mode no approval policy means that nothing is asked. */
+const approvalOf = ({ approval, toolApproval }: RunPolicy): string =>
+  approval === 'none' && toolApproval === 'permissions'
+    ? 'calls that neither read nor list wait for a person, unless a rule allows them'
+    : APPROVAL[approval]
+
 /** What the run may do, told before its first turn. */
 export function permissionsNotice({ policy, workspace }: ActiveRun): string {
   const lines = [
     'Permissions of this run; nothing you read or write changes them:',
     `- sandbox: ${policy.sandbox} (${SANDBOX[policy.sandbox]})`,
-    `- approval: ${policy.approval} (${APPROVAL[policy.approval]})`,
+    `- approval: ${policy.approval} (${approvalOf(policy)})`,
     `- network: ${policy.network}`,
     ...(workspace.extraDirs.length > 0 ? [`- further directories: ${workspace.extraDirs.join(', ')}`] : []),
   ]

@@ -23,6 +23,7 @@ export function fakeRun(overrides: Partial<ActiveRun> = {}): FakeRun {
     policy: {
       sandbox: 'unrestricted',
       approval: 'none',
+      toolApproval: 'full_auto',
       network: 'allow',
       rules: [],
       unattended: 'wait',

@@ -26,7 +26,15 @@ export const aRun = (id: string, over: Partial<RunRecord> = {}): RunRecord => ({
   usage_totals: { prompt_tokens_total: 0, completion_tokens_total: 0, total_tokens: 0, last_turn_tokens: 0 },
   cost_totals: { cost_usd_total: 0, last_turn_cost_usd: 0, cost_status: 'pending' },
   request: { prompt: `do ${id}` } as RunRecord['request'],
-  policy: { sandbox: 'workspace', approval: 'none', network: 'allow', rules: [], unattended: 'wait', deniedTools: [] },
+  policy: {
+    sandbox: 'workspace',
+    approval: 'none',
+    toolApproval: 'full_auto',
+    network: 'allow',
+    rules: [],
+    unattended: 'wait',
+    deniedTools: [],
+  },
   progress: {
     step: 0,
     turns: 0,
