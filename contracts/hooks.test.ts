@@ -22,6 +22,9 @@ test('the compiler knows every hook and what its taps return', () => {
       scope.tap('runAdmitting', async admission => ({ ...admission, policy: { ...admission.policy, network: 'deny' } }))
       scope.tap('eventAppended', event => void event.seq)
       scope.tap('eventEmitting', event => event)
+      // @ts-expect-error a waterfall takes undefined for no opinion: dropping has a word
+      scope.tap('eventEmitting', () => undefined)
+      scope.tap('conversationEmitting', (event, run) => (run.status === 'failed' ? 'dropped' : event))
       scope.tap('runSettled', async run => void run.id)
     },
   })

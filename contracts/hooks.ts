@@ -7,6 +7,7 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import type { StoredEvent } from './event/envelope.js'
+import type { ToldEvent } from './event/events.js'
 import type { EventType } from './event/payloads.js'
 import type { Identity } from './identity.js'
 import type { ModelAnswer, ModelCandidate, ModelRequest } from './model/client.js'
@@ -185,8 +186,13 @@ export function createHookTable() {
     ),
     stepEnded: new AsyncSeriesHook<[ActiveRun]>(['run'], 'stepEnded'),
     spendAccrued: new AsyncSeriesHook<[PricedTurn, ActiveRun]>(['turn', 'run'], 'spendAccrued'),
-    /** Redact or drop (undefined) an event before it gets a number. Must be quick and must not throw. */
-    eventEmitting: new SyncWaterfallHook<[EventDraft | undefined, ActiveRun]>(['event', 'run'], 'eventEmitting'),
+    /** Redact or drop an event before it gets a number. Must be quick and must not throw. */
+    eventEmitting: new SyncWaterfallHook<[EventDraft | 'dropped', ActiveRun]>(['event', 'run'], 'eventEmitting'),
+    /** The same for an event that is told beside the runs of a conversation. */
+    conversationEmitting: new SyncWaterfallHook<[ToldEvent | 'dropped', RunRecord]>(
+      ['event', 'run'],
+      'conversationEmitting',
+    ),
     /** An event is committed and about to be shown. */
     eventAppended: new SyncHook<[StoredEvent, RunRecord]>(['event', 'run'], 'eventAppended'),
     /** The run's outcome is known, its terminal event not yet written: the last chance to emit. */
@@ -203,7 +209,7 @@ export type HookName = keyof HookTable
 
 type Tap<H> = H extends { tapPromise(options: string, fn: infer F): unknown; intercept: unknown } ? F : never
 type SyncTap<H> = H extends { tap(options: string, fn: infer F): unknown } ? F : never
-type SyncHookName = 'eventEmitting' | 'eventAppended'
+type SyncHookName = 'eventEmitting' | 'conversationEmitting' | 'eventAppended'
 
-/** The callback a plugin hands in for hook `N`: sync for the two event hooks, else returning a promise. */
+/** The callback a plugin hands in for hook `N`: sync for the event hooks, else returning a promise. */
 export type TapFn<N extends HookName> = N extends SyncHookName ? SyncTap<HookTable[N]> : Tap<HookTable[N]>

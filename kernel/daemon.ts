@@ -79,6 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     runs: engine,
     store: () => service(RUN_STORE),
     messages: () => service(MESSAGE_STORE),
+    hooks: () => host.current.hooks,
     keepaliveSeconds: () => settings.sseKeepaliveSeconds,
     isStillValid: identity => keyring.isStillValid(identity),
     releaseLease,

@@ -1,4 +1,4 @@
-import type { EventCursor, StoredEvent } from '../event/envelope.js'
+import type { ConversationCursor, StoredEvent } from '../event/envelope.js'
 import type { Message } from '../run/message.js'
 import type { RunRecord, RunStatus } from '../run/run.js'
 
@@ -86,8 +86,18 @@ export interface ClaimedRun {
   readonly journal: readonly JournalEntry[]
 }
 
-export interface ConversationEvent extends StoredEvent {
-  readonly runId: string
+/** An event beside the runs of a conversation, serialised as they are. */
+export interface SideEvent {
+  /** Names it within the deployment. */
+  readonly mark: string
+  readonly type: string
+  readonly data: string
+}
+
+export interface ConversationEvent {
+  readonly at: ConversationCursor
+  readonly type: string
+  readonly data: string
 }
 
 /**
@@ -126,13 +136,18 @@ export interface RunStore {
     maxCharacters?: number,
   ): Promise<readonly StoredEvent[]>
   /**
-   * Events of every run of a conversation in append order, after the cursor. `unknown` when the cursor is none of them:
+   * Appends an event to the conversation of a run, whatever its status and holder; a mark that was there before changes
+   * nothing. False for an unknown run.
+   */
+  addBeside(tenantId: string, runId: string, event: SideEvent): Promise<boolean>
+  /**
+   * Events of a conversation, of its runs and beside them, in append order, after the cursor. `unknown` when the cursor is none of them:
    * the caller then starts over. `maxCharacters` as above.
    */
   conversationEvents(
     tenantId: string,
     conversationId: string,
-    after: EventCursor | undefined,
+    after: ConversationCursor | undefined,
     limit: number,
     maxCharacters?: number,
   ): Promise<readonly ConversationEvent[] | 'unknown'>

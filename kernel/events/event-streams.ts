@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#contracts/errors'
-import { parseEventId, type StoredEvent } from '#contracts/event/envelope'
-import type { Events } from '#contracts/event/events'
+import { eventIdOf, parseConversationEventId, parseEventId, type StoredEvent } from '#contracts/event/envelope'
+import type { Events, ToldEvent } from '#contracts/event/events'
 import { isTerminalEvent } from '#contracts/event/payloads'
+import type { HookTable } from '#contracts/hooks'
 import type { Identity } from '#contracts/identity'
 import { isSettled } from '#contracts/run/run'
 import type { Runs } from '#contracts/run/runs'
@@ -11,6 +13,7 @@ import type { MessageStore } from '#contracts/store/message-store'
 import type { RunStore } from '#contracts/store/run-store'
 import type { EventHub } from './hub.js'
 import type { RunLog } from './run-log.js'
+import { envelopeText } from './serialise.js'
 import { ConversationSource, type EventSource, RunSource, readEvents } from './sources.js'
 import { SseStream } from './sse-stream.js'
 
@@ -18,12 +21,14 @@ import { SseStream } from './sse-stream.js'
 const RECHECK_MS = 2_000
 const FOLLOW_PAGE = 500
 const STALLED_MS = 20_000
+const TOLD_TYPE = /^(?!run\.)[a-z_]+(\.[a-z_]+)+$/
 
 export interface EventStreamsOptions {
   readonly hub: EventHub
   readonly runs: Pick<Runs, 'read'>
   readonly store: () => RunStore
   readonly messages: () => MessageStore
+  readonly hooks: () => HookTable
   readonly keepaliveSeconds: () => number
   /** How long a reader may take nothing before it is cut; 20 s. */
   readonly stalledMs?: number
@@ -90,6 +95,22 @@ export class EventStreams implements Events {
     }
   }
 
+  async tell(tenantId: string, runId: string, told: ToldEvent): Promise<boolean> {
+    if (!TOLD_TYPE.test(told.type)) throw new Error(`${told.type} is no type of an event beside the runs`)
+    const run = await this.options.runs.read(tenantId, runId)
+    if (!run) return false
+    const draft = this.options.hooks().conversationEmitting.call(told, run)
+    if (draft === 'dropped') return true
+    const { type, payload, mark = randomUUID() } = draft
+    const store = this.options.store()
+    const origin = { id: runId, conversationId: run.conversation_id, step: run.progress.step }
+    const at = new Date(store.now()).toISOString()
+    const data = envelopeText(eventIdOf({ runId, mark }), origin, type, payload, at)
+    const isStored = await store.addBeside(tenantId, runId, { mark, type, data })
+    if (isStored) this.options.hub.wakeConversation(tenantId, run.conversation_id)
+    return isStored
+  }
+
   async streamRun(request: FastifyRequest, reply: FastifyReply, runId: string): Promise<void> {
     const { tenantId } = request.identity
     const run = await this.options.runs.read(tenantId, runId)
@@ -110,7 +131,7 @@ export class EventStreams implements Events {
     const [newest] = await store.list(tenantId, { conversationId, limit: 1 })
     if (!newest && !(await this.options.messages().load(tenantId, conversationId)))
       throw new Failure('not_found', `no conversation ${conversationId}`)
-    const cursor = parseEventId(lastEventId(request))
+    const cursor = parseConversationEventId(lastEventId(request))
     const isKnown = cursor && (await store.conversationEvents(tenantId, conversationId, cursor, 1)) !== 'unknown'
     const source = new ConversationSource(
       this.options.hub,

@@ -43,11 +43,16 @@ export class EventHub {
     log.append(events, this.#totalBytes > TOTAL_TAIL_BYTES ? SMALL_TAIL_BYTES : TAIL_BYTES)
     if (this.#logs.get(log.runId) === log) this.#totalBytes += log.bytes - before
     if (log.wakes.size > 0) wakeAll(log.wakes)
-    const conversation = this.#conversations.get(conversationKey(log.tenantId, conversationId))
-    if (conversation) wakeAll(conversation)
+    this.wakeConversation(log.tenantId, conversationId)
   }
 
-  /** Calls `wake` after every append to a run of the conversation, until undone. */
+  /** Has the readers of a conversation look for more. */
+  wakeConversation(tenantId: string, conversationId: string): void {
+    const wakes = this.#conversations.get(conversationKey(tenantId, conversationId))
+    if (wakes) wakeAll(wakes)
+  }
+
+  /** Calls `wake` after every append to the conversation, until undone. */
   onConversation(tenantId: string, conversationId: string, wake: () => void): () => void {
     const key = conversationKey(tenantId, conversationId)
     const wakes = this.#conversations.get(key) ?? new Set()

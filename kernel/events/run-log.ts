@@ -98,7 +98,7 @@ export function toPage(runId: string, events: readonly StoredEvent[], from = 0):
   let last: StoredEvent | undefined
   for (let index = from; index < events.length && text.length < PAGE_BYTES; index++) {
     last = events[index] as StoredEvent
-    text += frameOf(runId, last)
+    text += frameOf(`${runId}:${last.seq}`, last)
   }
   return last && { text: Buffer.from(text), last: last.seq, isEnd: isTerminalEvent(last.type) }
 }

@@ -7,26 +7,35 @@ export interface EventOrigin {
   readonly step: number
 }
 
-/** Makes the one text of an event: what is stored is what every reader gets. */
-export function serialiseEvent(
+/** An event of a run with its one text: what is stored is what every reader gets. */
+export const serialiseEvent = (
   run: EventOrigin,
   seq: number,
   type: string,
   payload: Readonly<Record<string, unknown>>,
   timestamp: string,
-): StoredEvent {
+): StoredEvent => ({ seq, type, data: envelopeText(`${run.id}:${seq}`, run, type, payload, timestamp) })
+
+/** The envelope of an event as JSON on one line. */
+export function envelopeText(
+  id: string,
+  run: EventOrigin,
+  type: string,
+  payload: Readonly<Record<string, unknown>>,
+  timestamp: string,
+): string {
   const body = JSON.stringify(payload)
   let injected = `,"schema_version":${SCHEMA_VERSION}`
   if (payload.conversation_id === undefined) injected += `,"conversation_id":${quoted(run.conversationId)}`
   if (payload.step === undefined) injected += `,"step":${run.step}`
   const merged = body === '{}' ? `{${injected.slice(1)}}` : `${body.slice(0, -1)}${injected}}`
-  const data = `{"id":"${run.id}:${seq}","run_id":"${run.id}","type":"${type}","timestamp":"${timestamp}","payload":${merged}}`
-  return { seq, type, data: SEPARATORS.test(data) ? escapeSeparators(data) : data }
+  const data = `{"id":"${id}","run_id":"${run.id}","type":"${type}","timestamp":"${timestamp}","payload":${merged}}`
+  return SEPARATORS.test(data) ? escapeSeparators(data) : data
 }
 
 /** The four lines and the blank one that carry an event. */
-export const frameOf = (runId: string, event: StoredEvent): string =>
-  `id: ${runId}:${event.seq}\nretry: 3000\nevent: ${event.type}\ndata: ${event.data}\n\n`
+export const frameOf = (id: string, { type, data }: Pick<StoredEvent, 'type' | 'data'>): string =>
+  `id: ${id}\nretry: 3000\nevent: ${type}\ndata: ${data}\n\n`
 
 /** Line and paragraph separators: line ends to some stream parsers; JSON may write them as escapes. */
 const SEPARATORS = /[\u2028\u2029]/

@@ -1,4 +1,4 @@
-import type { EventCursor, StoredEvent } from '#contracts/event/envelope'
+import { type ConversationCursor, eventIdOf, type StoredEvent } from '#contracts/event/envelope'
 import type { ConversationEvent, RunStore } from '#contracts/store/run-store'
 import type { EventHub } from './hub.js'
 import { PAGE_BYTES, type Page, toPage } from './run-log.js'
@@ -57,14 +57,14 @@ export class RunSource implements EventSource {
   }
 }
 
-/** The events of all runs of a conversation in append order. It never ends. */
+/** The events of a conversation, of its runs and beside them, in append order. It never ends. */
 export class ConversationSource implements EventSource {
   constructor(
     private readonly hub: EventHub,
     private readonly store: RunStore,
     private readonly tenantId: string,
     private readonly conversationId: string,
-    private cursor: EventCursor | undefined,
+    private cursor: ConversationCursor | undefined,
   ) {}
 
   async next(): Promise<Next> {
@@ -75,12 +75,13 @@ export class ConversationSource implements EventSource {
     let last: ConversationEvent | undefined
     for (const event of events) {
       if (text.length >= PAGE_BYTES) break
-      text += frameOf(event.runId, event)
+      text += frameOf(eventIdOf(event.at), event)
       last = event
     }
     if (!last) return 'nothing'
-    this.cursor = { runId: last.runId, seq: last.seq }
-    return { text: Buffer.from(text), last: last.seq, isEnd: false }
+    this.cursor = last.at
+    // Pages of a conversation are counted by nobody.
+    return { text: Buffer.from(text), last: -1, isEnd: false }
   }
 
   onWake(wake: () => void): () => void {

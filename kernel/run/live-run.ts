@@ -176,7 +176,7 @@ export class LiveRun implements ActiveRun {
     const draft = this.hooks.eventEmitting.isUsed()
       ? this.hooks.eventEmitting.call({ type, payload }, this)
       : { type, payload }
-    if (!draft) return
+    if (draft === 'dropped') return
     const event = serialiseEvent(
       this,
       this.#nextSeq++,

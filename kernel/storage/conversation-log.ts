@@ -1,15 +1,18 @@
-import type { EventCursor, StoredEvent } from '#contracts/event/envelope'
-import type { ConversationEvent } from '#contracts/store/run-store'
+import type { ConversationCursor, EventCursor, StoredEvent } from '#contracts/event/envelope'
+import type { ConversationEvent, SideEvent } from '#contracts/store/run-store'
 
-/** A stretch of one run's events; the events themselves live with the run. */
-interface Stretch {
-  readonly runId: string
-  readonly events: readonly StoredEvent[]
-  readonly first: number
-  readonly count: number
-}
+/** A stretch of one run's events, which themselves live with the run, or an event beside the runs. */
+type Stretch =
+  | {
+      readonly runId: string
+      readonly events: readonly StoredEvent[]
+      readonly first: number
+      readonly count: number
+      readonly beside?: undefined
+    }
+  | { readonly runId: string; readonly beside: SideEvent }
 
-/** The order in which events of a conversation's runs were appended. */
+/** The order in which events of a conversation were appended. */
 export class ConversationLog {
   #stretches: Stretch[] = []
   readonly #runs = new Set<string>()
@@ -23,26 +26,45 @@ export class ConversationLog {
     this.#stretches.push({ runId, events, first: events.length, count })
   }
 
-  /** Forgets a run; true when none is left. */
+  /** Once for each mark. */
+  addBeside(runId: string, beside: SideEvent): void {
+    if (!this.#stretches.some(stretch => stretch.beside?.mark === beside.mark)) this.#stretches.push({ runId, beside })
+  }
+
+  /** Forgets a run and what stands beside it; true when none is left. */
   drop(runId: string): boolean {
     this.#runs.delete(runId)
     this.#stretches = this.#stretches.filter(stretch => stretch.runId !== runId)
     return this.#runs.size === 0
   }
 
-  page(after: EventCursor | undefined, limit: number): readonly ConversationEvent[] | 'unknown' {
+  page(after: ConversationCursor | undefined, limit: number): readonly ConversationEvent[] | 'unknown' {
     const start = after ? this.#stretches.findLastIndex(stretch => holds(stretch, after)) : 0
     if (start < 0) return 'unknown'
     const page: ConversationEvent[] = []
     for (let at = start; at < this.#stretches.length && page.length < limit; at += 1) {
-      const { runId, events, first, count } = this.#stretches[at] as Stretch
-      const skip = after && at === start ? after.seq + 1 - first : 0
-      const end = Math.min(first + count, first + skip + limit - page.length)
-      for (const event of events.slice(first + skip, end)) page.push({ runId, ...event })
+      const stretch = this.#stretches[at] as Stretch
+      const seen = at === start ? after : undefined
+      const room = limit - page.length
+      for (const event of stretch.beside ? besideIn(stretch, seen) : eventsIn(stretch, seen, room)) page.push(event)
     }
     return page
   }
 }
 
-const holds = ({ runId, first, count }: Stretch, { runId: wanted, seq }: EventCursor) =>
-  runId === wanted && seq >= first && seq < first + count
+type OfRun = Extract<Stretch, { beside?: undefined }>
+
+function* eventsIn({ runId, events, first, count }: OfRun, after: ConversationCursor | undefined, room: number) {
+  const from = after && 'seq' in after ? after.seq + 1 : first
+  for (const { seq, type, data } of events.slice(from, Math.min(first + count, from + room)))
+    yield { at: { runId, seq }, type, data }
+}
+
+const besideIn = ({ runId, beside: { mark, type, data } }: Exclude<Stretch, OfRun>, after?: ConversationCursor) =>
+  after ? [] : [{ at: { runId, mark }, type, data }]
+
+const holds = (stretch: Stretch, after: ConversationCursor) =>
+  stretch.runId === after.runId &&
+  (stretch.beside ? 'mark' in after && stretch.beside.mark === after.mark : 'seq' in after && spans(stretch, after))
+
+const spans = ({ first, count }: OfRun, { seq }: EventCursor) => seq >= first && seq < first + count

@@ -171,6 +171,12 @@ export function createMemoryRunStore(options: MemoryRunStoreOptions = {}): RunSt
       return upTo(maxCharacters, find(tenantId, runId)?.events.slice(start, start + limit) ?? [])
     },
 
+    async addBeside(tenantId, runId, event) {
+      const entry = find(tenantId, runId)
+      entry?.log.addBeside(runId, event)
+      return entry !== undefined
+    },
+
     async conversationEvents(tenantId, conversationId, after, limit, maxCharacters) {
       const log = logs.get(inTenant(tenantId, conversationId))
       if (!log) return after ? 'unknown' : []
@@ -197,7 +203,10 @@ export function createMemoryRunStore(options: MemoryRunStoreOptions = {}): RunSt
 }
 
 /** The first events that come to so many characters; at least one. */
-function upTo<E extends StoredEvent>(maxCharacters: number | undefined, events: readonly E[]): readonly E[] {
+function upTo<E extends Pick<StoredEvent, 'data'>>(
+  maxCharacters: number | undefined,
+  events: readonly E[],
+): readonly E[] {
   if (maxCharacters === undefined) return events
   let size = 0
   const end = events.findIndex(({ data }) => {

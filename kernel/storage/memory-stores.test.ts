@@ -32,7 +32,7 @@ test('only the newest settled runs are kept, and all the others', async () => {
     await store.commit({ runId: id, fence: 1 }, { record: aRun(id, { ...inC, status: 'completed' }) })
   expect((await store.list('default', {})).map(run => run.id)).toEqual(['d', 'b', 'a'])
   const events = await store.conversationEvents('default', 'c', undefined, 10)
-  expect(events).toMatchObject([{ runId: 'a' }, { runId: 'b' }, { runId: 'd' }])
+  expect(events).toMatchObject([{ at: { runId: 'a' } }, { at: { runId: 'b' } }, { at: { runId: 'd' } }])
   const idempotency = { key: 'c', fingerprint: 'f', expiresAt: store.now() + 1_000 }
   expect(await store.create(aRun('c'), {}, { owner: 'o', idempotency })).toMatchObject({ kind: 'created' })
 })

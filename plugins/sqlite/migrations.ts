@@ -87,6 +87,12 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX entries_of_all ON entries (collection_n, name, at, key, tenant_id);
   CREATE INDEX entries_of_record ON entries (collection_n, tenant_id, key);
   `,
+  `
+  -- An event beside the runs of a conversation is a stretch of its own: first is -1, so that no run's log shows it, and
+  -- mark names it.
+  ALTER TABLE stretches ADD COLUMN mark TEXT;
+  CREATE UNIQUE INDEX stretches_by_mark ON stretches (mark) WHERE mark IS NOT NULL;
+  `,
 ]
 
 /**

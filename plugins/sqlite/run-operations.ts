@@ -131,6 +131,20 @@ export function runOperations(prepared: Prepared): Operations {
     return []
   }
 
+  /** `[tenant, run, mark, type, line]` → 1, or 0 for an unknown run. */
+  function addBeside(args: Arguments): readonly Value[] {
+    const run = prepared('SELECT n, conversation_n FROM runs WHERE tenant_id = ? AND id = ?').get(
+      args.text(),
+      args.text(),
+    ) as [number, number] | undefined
+    if (!run) return [0]
+    prepared(
+      `INSERT INTO stretches (run_n, conversation_n, first, count, mark, types, lines) VALUES (?, ?, -1, 1, ?, ?, ?)
+       ON CONFLICT (mark) WHERE mark IS NOT NULL DO NOTHING`,
+    ).run(...run, args.text(), args.text(), args.text())
+    return [1]
+  }
+
   function claim(args: Arguments): readonly Value[] {
     const owner = args.text()
     const free = prepared(
@@ -176,6 +190,7 @@ export function runOperations(prepared: Prepared): Operations {
       ...mailbox.writes,
       'run.create': create,
       'run.commit': commit,
+      'run.addBeside': addBeside,
       'run.claim': claim,
       'run.release': release,
       'run.freeAll': freeAll,

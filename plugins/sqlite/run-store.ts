@@ -1,5 +1,5 @@
 import { Failure } from '#contracts/errors'
-import type { StoredEvent } from '#contracts/event/envelope'
+import type { ConversationCursor, StoredEvent } from '#contracts/event/envelope'
 import type { RunStatus } from '#contracts/run/run'
 import type { ClaimedRun, ConversationEvent, Letter, PostOutcome, RunStore } from '#contracts/store/run-store'
 import type { OpenDatabase } from './databases.js'
@@ -91,12 +91,23 @@ export function createSqliteRunStore({ now, send }: OpenDatabase): RunStore {
       )
     },
 
+    async addBeside(tenantId, runId, { mark, type, data }) {
+      if (data.includes('\n') || type.includes('\n'))
+        throw new Failure('internal_error', `an event beside ${runId} is not on one line`)
+      const [found] = await send('run.addBeside', [tenantId, runId, mark, type, data])
+      return found === 1
+    },
+
     async conversationEvents(tenantId, conversationId, after, limit, maxCharacters) {
-      const bounds = [after?.runId ?? null, after?.seq ?? 0, limit, maxCharacters ?? null]
+      const bounds = [...cursorArguments(after), limit, maxCharacters ?? null]
       const reply = await send('run.conversationEvents', [tenantId, conversationId, ...bounds])
       if (reply[0] === 'unknown' && reply.length === 1) return 'unknown'
-      return rowsOf(reply, 4).flatMap(([runId, first, types, lines]): ConversationEvent[] =>
-        stretchEvents(Number(first), String(types), String(lines)).map(event => ({ runId: String(runId), ...event })),
+      return rowsOf(reply, 4).flatMap(([at, first, types, lines]): ConversationEvent[] =>
+        stretchEvents(Number(first), String(types), String(lines)).map(({ seq, type, data }) => ({
+          at: placeOf(String(at), seq),
+          type,
+          data,
+        })),
       )
     },
 
@@ -120,4 +131,15 @@ export function createSqliteRunStore({ now, send }: OpenDatabase): RunStore {
       )
     },
   }
+}
+
+/** `[run?, seq, mark?]`; the stretch of an event beside the runs has the number -1. */
+const cursorArguments = (after: ConversationCursor | undefined) =>
+  after && 'mark' in after ? [after.runId, -1, after.mark] : [after?.runId ?? null, after?.seq ?? 0, null]
+
+/** Of `<run>`, or `<mark> <run>` for an event beside the runs. */
+function placeOf(at: string, seq: number): ConversationCursor {
+  if (seq >= 0) return { runId: at, seq }
+  const end = at.indexOf(' ')
+  return { runId: at.slice(end + 1), mark: at.slice(0, end) }
 }

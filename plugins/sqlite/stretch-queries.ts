@@ -1,7 +1,7 @@
 import type { Prepared } from './prepared.js'
 import { type Arguments, MAX_STRETCH, type Value } from './protocol.js'
 
-type Row = readonly [n: number, runId: string, first: number, count: number, types: string, lines: string]
+type Row = readonly [n: number, at: string, first: number, count: number, types: string, lines: string]
 
 /** `[tenant, run, after, limit, characters?]` → `[first, types, lines]`: the page, its events' types and data one per line. */
 export function runEvents(prepared: Prepared, args: Arguments): readonly Value[] {
@@ -20,18 +20,13 @@ export function runEvents(prepared: Prepared, args: Arguments): readonly Value[]
 }
 
 /**
- * `[tenant, conversation, cursor run?, cursor seq, limit, characters?]` → a page as above with the run id before each stretch, in
- * append order; `['unknown']` for a cursor that is no event of the conversation.
+ * `[tenant, conversation, cursor run?, cursor seq, cursor mark?, limit, characters?]` → a page as above in append order, with the
+ * run id before each stretch, and for an event beside the runs (whose first is -1) its mark and the run id; `['unknown']`
+ * for a cursor that is no event of the conversation.
  */
 export function conversationEvents(prepared: Prepared, args: Arguments): readonly Value[] {
-  const [tenantId, conversationId, runId, seq, limit] = [
-    args.text(),
-    args.text(),
-    args.value(),
-    args.number(),
-    args.number(),
-  ]
-  const room = args.optionalNumber()
+  const [tenantId, conversationId, runId, seq] = [args.text(), args.text(), args.value(), args.number()]
+  const [mark, limit, room] = [args.value(), args.number(), args.optionalNumber()]
   const found = prepared(
     'SELECT conversation_n FROM runs WHERE tenant_id = ? AND conversation_id = ? ORDER BY n LIMIT 1',
   ).get(tenantId, conversationId) as [number] | undefined
@@ -39,16 +34,20 @@ export function conversationEvents(prepared: Prepared, args: Arguments): readonl
   const conversationN = found[0]
   let from = 0
   if (runId !== null) {
-    const at = prepared(
-      `SELECT s.n FROM stretches s JOIN runs r ON r.n = s.run_n
-       WHERE r.id = ? AND s.conversation_n = ? AND s.first <= ? AND s.first + s.count > ? AND s.first > ?`,
-    ).get(runId, conversationN, seq, seq, seq - MAX_STRETCH) as [number] | undefined
+    const known = 'SELECT s.n FROM stretches s JOIN runs r ON r.n = s.run_n WHERE r.id = ? AND s.conversation_n = ?'
+    const at = (
+      mark === null
+        ? prepared(`${known} AND s.first <= ? AND s.first + s.count > ? AND s.first > ?`).get(
+            ...[runId, conversationN, seq, seq, seq - MAX_STRETCH],
+          )
+        : prepared(`${known} AND s.mark = ?`).get(runId, conversationN, mark)
+    ) as [number] | undefined
     if (!at) return ['unknown']
     from = at[0]
   }
   const rows = () =>
     prepared(
-      `SELECT s.n, r.id, s.first, s.count, s.types, s.lines FROM stretches s JOIN runs r ON r.n = s.run_n
+      `SELECT s.n, coalesce(s.mark || ' ', '') || r.id, s.first, s.count, s.types, s.lines FROM stretches s JOIN runs r ON r.n = s.run_n
      WHERE s.conversation_n = ? AND s.n >= ? ORDER BY s.n`,
     ).iterate(conversationN, from) as IterableIterator<Row>
   return page(rows, { limit, room }, ([n, , first]) => (runId !== null && n === from ? seq + 1 - first : 0))
@@ -60,19 +59,19 @@ interface Bounds {
   readonly room: number | undefined
 }
 
-/** Stretches as `[runId, first, types, lines]`, the first one without what was seen, no more than the bounds allow. */
+/** Stretches as `[at, first, types, lines]`, the first one without what was seen, no more than the bounds allow. */
 function page(rows: () => Iterable<Row>, bounds: Bounds, seenIn: (row: Row) => number): readonly Value[] {
   const reply: Value[] = []
   let left = bounds.limit
   let room = bounds.room ?? Number.POSITIVE_INFINITY
   if (left <= 0) return reply
   for (const row of rows()) {
-    const [, runId, first, count, types, lines] = row
+    const [, at, first, count, types, lines] = row
     const skip = Math.max(0, seenIn(row))
     const take = Math.min(count - skip, left)
     if (take <= 0) continue
     const text = part(lines, skip, take, count)
-    reply.push(runId, first + skip, part(types, skip, take, count), text)
+    reply.push(at, first + skip, part(types, skip, take, count), text)
     left -= take
     room -= text.length
     if (left === 0 || room <= 0) break

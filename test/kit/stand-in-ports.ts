@@ -55,6 +55,7 @@ const idleRuns = (): Runs => ({
 const noEvents = (): Events => ({
   read: async () => undefined,
   follow: async () => undefined,
+  tell: async () => false,
   streamRun: async (_request, _reply, id) => {
     throw noRun(id)
   },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { eventIdOf, parseConversationEventId } from '#contracts/event/envelope'
 import type { RunStore } from '#contracts/store/run-store'
 import { aRun, eventsOf, seqs } from './samples.js'
 
@@ -6,6 +7,19 @@ const OWNER = { owner: 'daemon-1' }
 
 /** What `RunStore` promises to readers. */
 export function describeRunReads(store: () => RunStore, reopened: () => Promise<boolean>): void {
+  const page = async (after: string | undefined, limit: number) => {
+    const events = await store().conversationEvents('default', 'c', parseConversationEventId(after), limit)
+    return events === 'unknown' ? events : events.map(({ at }) => eventIdOf(at))
+  }
+  /** Read whole, and on from every place, in pages of any size. */
+  async function expectOrder(order: readonly string[]): Promise<void> {
+    expect(await page(undefined, 100)).toEqual(order)
+    for (const [index, id] of order.entries()) {
+      expect(await page(id, 100)).toEqual(order.slice(index + 1))
+      expect(await page(id, 2)).toEqual(order.slice(index + 1, index + 3))
+    }
+  }
+
   describe('readers', () => {
     test("another tenant's run is as absent as one that never was", async () => {
       const events = eventsOf('a', 0, 2)
@@ -19,9 +33,10 @@ export function describeRunReads(store: () => RunStore, reopened: () => Promise<
         await store().conversationEvents(tenant, conversation, undefined, 10),
         await store().conversationEvents(tenant, conversation, { runId: run, seq: 0 }, 10),
         await store().post(tenant, run, { kind: 'cancel' }),
+        await store().addBeside(tenant, run, { mark: 'm', type: 'x.y', data: '{}' }),
       ]
       const foreign = await seen('acme', 'a', 'c')
-      expect(foreign).toEqual([undefined, [], [], [], [], [], 'unknown', { kind: 'unknown' }])
+      expect(foreign).toEqual([undefined, [], [], [], [], [], 'unknown', { kind: 'unknown' }, false])
       expect(foreign).toEqual(await seen('acme', 'never', 'never'))
       expect(await store().letters('a')).toEqual([])
     })
@@ -84,25 +99,46 @@ export function describeRunReads(store: () => RunStore, reopened: () => Promise<
       await store().commit({ runId: 'b', fence: 1 }, { events: eventsOf('b', 1, 1) })
       await reopened()
       const order = ['a:0', 'a:1', 'b:0', 'a:2', 'a:3', 'b:1']
-      const page = async (after: string | undefined, limit: number) => {
-        const [runId = '', seq] = after?.split(':') ?? []
-        const events = await store().conversationEvents(
-          'default',
-          'c',
-          after ? { runId, seq: Number(seq) } : undefined,
-          limit,
-        )
-        return events === 'unknown' ? events : events.map(event => `${event.runId}:${event.seq}`)
-      }
-      expect(await page(undefined, 100)).toEqual(order)
-      for (const [index, id] of order.entries()) {
-        expect(await page(id, 100)).toEqual(order.slice(index + 1))
-        expect(await page(id, 2)).toEqual(order.slice(index + 1, index + 3))
-      }
+      await expectOrder(order)
+      const [{ type, data } = {}] = eventsOf('a', 0, 1)
       expect(await store().conversationEvents('default', 'c', undefined, 1)).toEqual([
-        { runId: 'a', ...eventsOf('a', 0, 1)[0] },
+        { at: { runId: 'a', seq: 0 }, type, data },
       ])
       for (const unknown of ['a:4', 'x:0', 'nobody:0']) expect(await page(unknown, 10)).toBe('unknown')
+    })
+
+    test('what stands beside the runs of a conversation is in its order, once, and in no run’s log', async () => {
+      const inC = { conversation_id: 'c' }
+      await store().create(aRun('a', inC), { events: eventsOf('a', 0, 2) }, OWNER)
+      const beside = (run: string, mark: string) =>
+        store().addBeside('default', run, { mark, type: 'job.completed', data: JSON.stringify({ mark, text: 'é"' }) })
+      expect(await beside('a', 'm-1')).toBe(true)
+      await store().create(aRun('b', inC), { events: eventsOf('b', 0, 1) }, OWNER)
+      await store().commit(
+        { runId: 'a', fence: 1 },
+        { events: eventsOf('a', 2, 1), record: aRun('a', { ...inC, status: 'completed' }) },
+      )
+      // Settled or not, and the same mark once.
+      expect([await beside('a', 'm-2'), await beside('a', 'm-1'), await beside('nobody', 'm-3')]).toEqual([
+        true,
+        true,
+        false,
+      ])
+      await reopened()
+      await store().commit({ runId: 'b', fence: 1 }, { events: eventsOf('b', 1, 1) })
+      expect([await beside('a', 'm-2'), await beside('b', 'm-4')]).toEqual([true, true])
+      const [m1, m2, m4] = ['a:conversation:m-1', 'a:conversation:m-2', 'b:conversation:m-4'] as const
+      await expectOrder(['a:0', 'a:1', m1, 'b:0', 'a:2', m2, 'b:1', m4])
+      const all = await store().conversationEvents('default', 'c', undefined, 100)
+      expect(all === 'unknown' ? all : all[2]).toEqual({
+        at: { runId: 'a', mark: 'm-1' },
+        type: 'job.completed',
+        data: JSON.stringify({ mark: 'm-1', text: 'é"' }),
+      })
+      expect(seqs(await store().events('default', 'a', undefined, 100))).toEqual([0, 1, 2])
+      expect(seqs(await store().events('default', 'b', undefined, 100))).toEqual([0, 1])
+      for (const unknown of ['b:conversation:m-1', 'a:conversation:m-9'])
+        expect(await page(unknown, 10)).toBe('unknown')
     })
 
     test('a reader sees a commit as soon as it resolved', async () => {
