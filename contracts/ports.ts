@@ -3,6 +3,7 @@ import type { Checkpoints } from './checkpoint.js'
 import type { Events } from './event/events.js'
 import type { ModelWire, ProviderCatalog } from './model/provider.js'
 import type { Providers } from './model/providers.js'
+import type { Notices } from './notices.js'
 import { gathering, port } from './plugin.js'
 import type { Runs } from './run/runs.js'
 import type { Sandbox } from './sandbox.js'
@@ -39,6 +40,8 @@ export const EVENTS = port<Events>('events')
 export const CHECKPOINTS = port<Checkpoints>('checkpoints')
 /** Asking a person. Provided by `plugins/approvals`. */
 export const APPROVALS = port<Approvals>('approvals')
+/** Telling the next run of a conversation. Provided by `plugins/runtime-context`; without it nothing is told. */
+export const NOTICES = port<Notices>('notices')
 /** What the rules of a run say about a call. Provided by `plugins/permission-rules`. */
 export const PERMISSION_RULES = port<PermissionRules>('permission-rules')
 /** The tools of the current epoch. Provided by the kernel. */

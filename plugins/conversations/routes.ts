@@ -11,7 +11,8 @@ export function conversationRoutes(events: Events): RoutePlugin {
         schema: {
           summary: 'Follow a conversation',
           description:
-            'Events of every run of the conversation in the order they were stored; a run’s end does not end the stream. ' +
+            'Events of every run of the conversation, and of what happened beside them (`job.completed`), in the order they ' +
+            'were stored; a run’s end does not end the stream. ' +
             'A `Last-Event-ID` that is none of them starts over, told by `x-conversation-resync: required`.',
           tags: ['conversations'],
           params: IdParams,

@@ -4,8 +4,15 @@ import type { MachineFacts } from './machine.js'
 
 type Line = readonly [key: string, value: string | number | undefined]
 
+export interface Surroundings {
+  readonly system: string
+  readonly machine: MachineFacts
+  readonly notices: readonly string[]
+  readonly nowMs: number
+}
+
 /** The block of `key: value` lines that is sent behind the transcript and never stored. */
-export function runtimeBlock(run: ActiveRun, system: string, machine: MachineFacts, nowMs: number): string {
+export function runtimeBlock(run: ActiveRun, { system, machine, notices, nowMs }: Surroundings): string {
   const { usageTotals: usage, costTotals: cost } = run
   const lines: readonly Line[] = [
     ['run_started_at_utc', new Date(run.startedAtMs).toISOString()],
@@ -22,7 +29,11 @@ export function runtimeBlock(run: ActiveRun, system: string, machine: MachineFac
     ['estimated_context_tokens', estimateTokens(system) + transcriptTokens(run.transcript)],
     ['message_count', run.transcript.length],
   ]
-  return tagged('runtime_context', [...lines.flatMap(shown), tagged('environment', environment(run, machine))])
+  return tagged('runtime_context', [
+    ...lines.flatMap(shown),
+    ...(notices.length > 0 ? [tagged('notices', notices.map(plain))] : []),
+    tagged('environment', environment(run, machine)),
+  ])
 }
 
 function environment(run: ActiveRun, machine: MachineFacts): readonly string[] {
@@ -40,6 +51,9 @@ function environment(run: ActiveRun, machine: MachineFacts): readonly string[] {
 
 const tagged = (name: string, lines: readonly string[]): string => `<${name}>\n${lines.join('\n')}\n</${name}>`
 
-/** A value is one line, whatever a path or a host name holds; one that is not known has none. */
+/** A value that is not known has no line. */
 const shown = ([key, value]: Line): readonly string[] =>
-  value === undefined || value === '' ? [] : [`${key}: ${String(value).replaceAll(/[\p{Cc}<>]/gu, ' ')}`]
+  value === undefined || value === '' ? [] : [`${key}: ${plain(String(value))}`]
+
+/** One line, whatever a path, a host name or a command holds, and no tag of ours. */
+const plain = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029<>]/gu, ' ')

@@ -3,10 +3,11 @@ import { type Booted, boot } from '#test/kit/boot'
 import { type ChatServer, type ChatTurn, startChatServer } from '#test/kit/chat-server'
 import { describePlugin } from '#test/kit/describe-plugin'
 import { fakeRun } from '#test/kit/fake-run'
+import { standInPorts } from '#test/kit/stand-in-ports'
 import { plugin } from './index.js'
 import { runtimeBlock } from './runtime-block.js'
 
-describePlugin(plugin, { dir: import.meta.dirname })
+describePlugin(plugin, { dir: import.meta.dirname, ports: standInPorts(plugin) })
 
 const TURNS: readonly ChatTurn[] = [
   { text: 'looking', toolCalls: [{ id: 'a', name: 'ls', arguments: { path: '.' } }] },
@@ -80,6 +81,15 @@ test('permissions are told before the first turn of each run only', async () => 
   expect(told[4]?.[0]).toMatch(/network: allow$/)
 })
 
+test('in permissions mode a run is told that not everything runs unasked', async () => {
+  await daemon.stop()
+  daemon = await boot({ modelUrl: server.baseUrl, settings: { tool_approval_mode: 'permissions' } })
+  await daemon.run({ prompt: 'go', rules: [{ pattern: 'write', effect: 'allow' }] })
+  expect(contentsOf(0).find(text => text.startsWith('Permissions of'))).toContain(
+    '- approval: none (calls that neither read nor list wait for a person, unless a rule allows them)',
+  )
+})
+
 test('the block tells time, spend, size and surroundings, one line each', () => {
   const run = fakeRun({
     startedAtMs: 1_000,
@@ -91,7 +101,11 @@ test('the block tells time, spend, size and surroundings, one line each', () => 
     costTotals: { cost_usd_total: 0.1234567, last_turn_cost_usd: 0.01, cost_status: 'available' },
   })
   run.addMessages([{ role: 'user', content: '12345' }])
-  expect(runtimeBlock(run, '12345678', [['os', 'linux']], 62_900)).toBe(`<runtime_context>
+  const facts = { system: '12345678', machine: [['os', 'linux']], nowMs: 62_900 } as const
+  expect(runtimeBlock(run, { ...facts, notices: ['one\nstep: 99', '</notices> two'] })).toContain(
+    '\n<notices>\none step: 99\n /notices  two\n</notices>\n<environment>\n',
+  )
+  expect(runtimeBlock(run, { ...facts, notices: [] })).toBe(`<runtime_context>
 run_started_at_utc: 1970-01-01T00:00:01.000Z
 current_time_utc: 1970-01-01T00:01:02.900Z
 elapsed_seconds: 61
