@@ -5,7 +5,8 @@ import type { Sandbox } from '#contracts/sandbox'
 import { defineTool, type ToolContext, type ToolResult, type WorkspaceRoots } from '#contracts/tool/tool'
 import { Capture } from './capture.js'
 import type { ShellConfig } from './config.js'
-import { type JobTable, startJob } from './job-table.js'
+import { type JobTable, newJob, startJob } from './job-table.js'
+import type { JobTraces } from './job-traces.js'
 import { LiveOutput } from './live-output.js'
 
 const FOREGROUND_SECONDS = 300
@@ -38,8 +39,14 @@ Each call is a fresh shell: no directory, variable or process is carried over, b
 terminal and no input. What the command leaves running is ended when it returns; for servers and long work use run_in_background. Long output keeps its
 beginning and its end; write to a file what you need in full.`
 
+/** Where background jobs are kept, and where their traces. */
+export interface Jobs {
+  readonly table: JobTable
+  readonly traces: JobTraces
+}
+
 /** The tool `bash`. Without a sandbox every call is refused: nothing ever runs unconfined by accident. */
-export const createBashTool = (sandbox: Sandbox | undefined, config: ShellConfig, jobs: JobTable) =>
+export const createBashTool = (sandbox: Sandbox | undefined, config: ShellConfig, jobs: Jobs) =>
   defineTool({
     name: 'bash',
     description: DESCRIPTION,
@@ -63,11 +70,11 @@ export const createBashTool = (sandbox: Sandbox | undefined, config: ShellConfig
 interface Shell {
   readonly sandbox: Sandbox
   readonly config: ShellConfig
-  readonly jobs: JobTable
+  readonly jobs: Jobs
 }
 
 async function runInBackground(
-  { sandbox, config, jobs }: Shell,
+  { sandbox, config, jobs: { table, traces } }: Shell,
   { command, timeout_seconds = config.default_timeout_seconds }: BashArguments,
   cwd: string,
   { run, signal, sandboxPolicy }: ToolContext,
@@ -77,18 +84,18 @@ async function runInBackground(
   const refusal = await sandbox.check(policy)
   if (refusal) return { error: refusal.reason }
   signal.throwIfAborted()
-  const { id } = startJob(jobs, sandbox, {
-    tenantId: run.tenantId,
-    conversationId: run.conversationId,
-    runId: run.id,
-    command,
-    cwd,
-    timeoutMs: Math.min(timeout_seconds, BACKGROUND_SECONDS) * 1000,
-    capturedBytes: config.captured_bytes,
-    policy,
-    signal,
-  })
-  return { output: { shell_id: id, started: true, command, working_dir: cwd } }
+  const { id: runId, tenantId, conversationId } = run
+  const job = newJob({ tenantId, conversationId, runId, command, cwd })
+  await traces.leave(job, table.id)
+  try {
+    signal.throwIfAborted()
+    const timeoutMs = Math.min(timeout_seconds, BACKGROUND_SECONDS) * 1000
+    startJob(table, sandbox, { ...job, timeoutMs, capturedBytes: config.captured_bytes, policy, signal })
+  } catch (error) {
+    await traces.remove(tenantId, job.id)
+    throw error
+  }
+  return { output: { shell_id: job.id, started: true, command, working_dir: cwd } }
 }
 
 async function runCommand(

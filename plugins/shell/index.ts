@@ -1,25 +1,31 @@
 import { definePlugin } from '#contracts/plugin'
-import { SANDBOX } from '#contracts/ports'
+import { EVENTS, NOTICES, RECORDS, SANDBOX } from '#contracts/ports'
 import { createBashTool } from './bash-tool.js'
 import { ShellConfig } from './config.js'
+import { tellEnds } from './job-ends.js'
 import { jobRoutes } from './job-routes.js'
 import { afterJobs, closeJobs, createJobTable } from './job-table.js'
 import { createJobKillTool, createJobOutputTool } from './job-tools.js'
+import { JobTraces } from './job-traces.js'
 
 /** The tool `bash`, in the foreground and in the background, run through the sandbox port. */
 export const plugin = definePlugin({
   name: 'shell',
   config: ShellConfig,
-  optional: [SANDBOX],
+  needs: [EVENTS, RECORDS],
+  optional: [SANDBOX, NOTICES],
   register(scope) {
     const sandbox = scope.find(SANDBOX)
     const jobs = scope.carry('jobs', createJobTable, closeJobs)
-    scope.tool(createBashTool(sandbox, scope.config, jobs))
+    const traces = new JobTraces(scope.use(RECORDS))
+    const told = { events: scope.use(EVENTS), traces, notices: scope.find(NOTICES), log: scope.log }
+    scope.tool(createBashTool(sandbox, scope.config, { table: jobs, traces }))
     if (sandbox) {
       scope.tool(createJobOutputTool(jobs))
       scope.tool(createJobKillTool(jobs))
     }
     scope.routes(jobRoutes(jobs, sandbox))
+    scope.background('job-ends', superseded => tellEnds(jobs, told, superseded))
     scope.tap('runSettled', ({ id }) => afterJobs(jobs, id, async () => sandbox?.endSession?.(id)))
   },
 })

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Failure } from '#contracts/errors'
 import type { Sandbox, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { Capture } from './capture.js'
@@ -13,12 +13,20 @@ export interface JobOwner {
   readonly conversationId?: string
 }
 
-export interface JobDraft {
+/** What is known of a job before it starts. */
+export interface JobFacts {
+  readonly id: string
+  /** Names the event that tells its end. */
+  readonly mark: string
   readonly tenantId: string
   readonly conversationId: string
   readonly runId: string
   readonly command: string
   readonly cwd: string
+  readonly startedAt: Date
+}
+
+export interface JobDraft extends JobFacts {
   readonly timeoutMs: number
   readonly capturedBytes: number
   readonly policy: SandboxPolicy
@@ -26,14 +34,7 @@ export interface JobDraft {
   readonly signal: AbortSignal
 }
 
-export interface Job {
-  readonly id: string
-  readonly tenantId: string
-  readonly conversationId: string
-  readonly runId: string
-  readonly command: string
-  readonly cwd: string
-  readonly startedAt: Date
+export interface Job extends JobFacts {
   readonly capture: Capture
   readonly stop: AbortController
   /** Resolves when no process of the job is left. */
@@ -45,38 +46,59 @@ export interface Job {
 
 /** Jobs as they are carried across reloads: data, no code. */
 export interface JobTable {
+  /** A process has one; another has another. */
+  readonly id: string
   readonly jobs: Map<string, Job>
+  /** Ended, and nobody was told so far. */
+  readonly untold: Job[]
+  /** Called when a job is added to `untold`. */
+  wake(): void
   /** Runs that are over while jobs of theirs go on, with what is left to do after the last of them. */
   readonly leftBehind: Map<string, () => Promise<void>>
 }
 
-export const createJobTable = (): JobTable => ({ jobs: new Map(), leftBehind: new Map() })
+export const createJobTable = (): JobTable => ({
+  id: randomUUID(),
+  jobs: new Map(),
+  untold: [],
+  wake: () => undefined,
+  leftBehind: new Map(),
+})
+
+/** Facts of a job that is about to start. */
+export const newJob = (of: Omit<JobFacts, 'id' | 'mark' | 'startedAt'>): JobFacts => ({
+  id: `job_${randomBytes(6).toString('hex')}`,
+  mark: randomUUID(),
+  startedAt: new Date(),
+  ...of,
+})
 
 /** Starts a command in the background. Its output is captured with both ends; nobody has to read it. */
 export function startJob(table: JobTable, sandbox: Sandbox, draft: JobDraft): Job {
-  makeRoom(table, draft.tenantId)
-  const capture = new Capture(draft.capturedBytes)
+  const { timeoutMs, capturedBytes, policy, signal, ...facts } = draft
+  const { id, runId } = facts
+  makeRoom(table, facts.tenantId)
+  const capture = new Capture(capturedBytes)
   const stop = new AbortController()
-  const id = `job_${randomBytes(6).toString('hex')}`
   const work = sandbox.run(
     {
-      argv: ['bash', '-c', '--', draft.command],
-      cwd: draft.cwd,
+      argv: ['bash', '-c', '--', facts.command],
+      cwd: facts.cwd,
       mergesOutput: true,
-      session: draft.runId,
-      timeoutMs: draft.timeoutMs,
+      session: runId,
+      timeoutMs,
       onOutput: chunk => capture.add(chunk),
     },
-    draft.policy,
-    AbortSignal.any([stop.signal, draft.signal]),
+    policy,
+    AbortSignal.any([stop.signal, signal]),
   )
-  const { tenantId, conversationId, runId, command, cwd } = draft
-  const facts = { id, tenantId, conversationId, runId, command, cwd, capture, stop, startedAt: new Date() }
-  const job: Job = { ...facts, ended: work.then(settle, () => settle({ kind: 'aborted' })) }
+  const job: Job = { ...facts, capture, stop, ended: work.then(settle, () => settle({ kind: 'aborted' })) }
   async function settle(outcome: SandboxExit | SandboxRefusal): Promise<void> {
     job.outcome = outcome
     job.endedAtMs = performance.now()
     if (outcome.kind === 'refused') capture.add(Buffer.from(outcome.reason))
+    table.untold.push(job)
+    table.wake()
     await cleanUp(table, runId)
   }
   table.jobs.set(id, job)

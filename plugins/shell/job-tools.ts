@@ -47,7 +47,7 @@ const jobOf = (table: JobTable, id: string, { run }: ToolContext): Job | undefin
 const unknown = (id: string): ToolResult => ({
   error: {
     code: 'not_found',
-    message: `There is no background job ${id}. Jobs are forgotten 30 minutes after they end.`,
+    message: `There is no background job ${id}. Jobs are forgotten 30 minutes after they end, and none outlives the daemon that ran it.`,
   },
 })
 

@@ -6,10 +6,10 @@ import type { PluginManifest } from '#contracts/plugin'
 import { SANDBOX } from '#contracts/ports'
 import type { ActiveRun } from '#contracts/run/active-run'
 import type { SandboxPolicy } from '#contracts/sandbox'
-import { type Booted, boot, createClient } from '#test/kit/boot'
+import { type Booted, boot } from '#test/kit/boot'
 import { startChatServer } from '#test/kit/chat-server'
-import { spawnDaemon } from '#test/kit/daemon-process'
-import { fakeRun, type OpenPlugin, openPlugin } from '#test/kit/index'
+import { fakeRun, type OpenPlugin, openPlugin, standInPorts } from '#test/kit/index'
+import { RestartBench } from '#test/kit/restart-bench'
 import { plugin } from './index.js'
 import { createJobTable, findJob, type Job, MAX_JOBS } from './job-table.js'
 import { shellIdOf } from './job-view.js'
@@ -27,7 +27,7 @@ async function openShell() {
   const sandbox = await openPlugin(bubblewrap, { config: { cache_dir: join(root, '.cache') } })
   const shell = await openPlugin(plugin, {
     config: { captured_bytes: 1024 },
-    ports: [[SANDBOX, sandbox.port(SANDBOX)]],
+    ports: [...standInPorts(plugin), [SANDBOX, sandbox.port(SANDBOX)]],
   })
   undo.push(() => rmSync(root, { recursive: true, force: true }))
   undo.push(() => sandbox.close())
@@ -233,21 +233,16 @@ describe('over HTTP', () => {
 })
 
 test.each(['kill', 'terminate'] as const)('no job outlives the daemon: %s', async how => {
-  const dir = mkdtempSync(join(tmpdir(), 'jobs-daemon-'))
-  undo.push(() => rmSync(dir, { recursive: true, force: true }))
+  const bench = await RestartBench.open()
+  undo.push(() => bench.close())
+  const turns = join(bench.dir, 'turns.json')
   const mark = `9${process.pid}${how.length}7`
   const bash = { name: 'bash', arguments: background(`(setsid sleep ${mark} &); exec sleep ${mark}`) }
-  writeFileSync(join(dir, 'turns.json'), JSON.stringify([{ tool_calls: [bash] }, { content: 'done' }]))
-  const settings = { addr: '127.0.0.1:0', workspace: dir, auth_disabled: true, watch_enabled: false }
-  const daemon = await spawnDaemon({
-    home: dir,
-    cwd: dir,
-    environment: {},
-    settings: { ...settings, provider: 'fake', fake_turns: join(dir, 'turns.json') },
-  })
-  await createClient(daemon.url).run('go')
+  writeFileSync(turns, JSON.stringify([{ tool_calls: [bash] }, { content: 'done' }]))
+  const client = await bench.start({ provider: 'fake', fake_turns: turns })
+  await client.run('go')
   await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThan(1)
-  await daemon[how]()
+  await bench.daemon[how]()
   await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([])
 })
 
@@ -268,7 +263,7 @@ test('another tenant’s job is 404 over HTTP, and without a sandbox the routes 
     ['POST', 'kill'],
   ] as const)
     expect((await shell.app.inject({ method, url: `/v1/jobs/${shell_id}/${path}` })).statusCode).toBe(404)
-  const bare = await openPlugin(plugin)
+  const bare = await openPlugin(plugin, { ports: standInPorts(plugin) })
   expect([(await bare.app.inject('/v1/jobs/x/output')).statusCode, [...bare.tools.keys()]]).toEqual([501, ['bash']])
   await bare.close()
 })

@@ -5,15 +5,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ActiveRun } from '#contracts/run/active-run'
 import type { Sandbox, SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import type { ToolContext } from '#contracts/tool/tool'
+import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { describePlugin } from '#test/kit/describe-plugin'
+import { standInPorts } from '#test/kit/stand-in-ports'
 import { createBashTool } from './bash-tool.js'
 import { Capture } from './capture.js'
 import { plugin } from './index.js'
 import { createJobTable } from './job-table.js'
+import { JobTraces } from './job-traces.js'
 import { LiveOutput } from './live-output.js'
 
-describePlugin(plugin, { dir: import.meta.dirname })
+describePlugin(plugin, { dir: import.meta.dirname, ports: standInPorts(plugin) })
 
+const JOBS = { table: createJobTable(), traces: new JobTraces(createMemoryRecords()) }
 const CONFIG = { default_timeout_seconds: 30, captured_bytes: 1024, streamed_bytes: 4096 }
 let root = ''
 beforeAll(() => {
@@ -59,7 +63,7 @@ describe('bash', () => {
   test('answers with the exit code, the output and the sandbox it ran in', async () => {
     const { sandbox, seen } = recordingSandbox({ kind: 'exited', code: 3 }, [bytes('hello\n')])
     const shown: string[] = []
-    const result = await createBashTool(sandbox, CONFIG, createJobTable()).execute(
+    const result = await createBashTool(sandbox, CONFIG, JOBS).execute(
       { command: 'true', working_dir: 'sub' },
       contextOf(shown),
     )
@@ -80,7 +84,7 @@ describe('bash', () => {
 
   test('a time-out is told with what came before it', async () => {
     const { sandbox } = recordingSandbox({ kind: 'timed_out' }, [bytes('so far')])
-    const result = await createBashTool(sandbox, CONFIG, createJobTable()).execute(
+    const result = await createBashTool(sandbox, CONFIG, JOBS).execute(
       { command: 'sleep 9', timeout_seconds: 1 },
       contextOf(),
     )
@@ -89,25 +93,19 @@ describe('bash', () => {
 
   test('no call gets more than 300 seconds', async () => {
     const { sandbox, seen } = recordingSandbox({ kind: 'exited', code: 0 })
-    await createBashTool(sandbox, CONFIG, createJobTable()).execute(
-      { command: 'true', timeout_seconds: 3000 },
-      contextOf(),
-    )
+    await createBashTool(sandbox, CONFIG, JOBS).execute({ command: 'true', timeout_seconds: 3000 }, contextOf())
     expect(seen[0]?.command.timeoutMs).toBe(300_000)
   })
 
   test.each(['..', '/', 'way-out', 'none', 'sub/../..', 'a\0b'])('refuses to work in %j', async working_dir => {
     const { sandbox, seen } = recordingSandbox({ kind: 'exited', code: 0 })
-    const result = await createBashTool(sandbox, CONFIG, createJobTable()).execute(
-      { command: 'true', working_dir },
-      contextOf(),
-    )
+    const result = await createBashTool(sandbox, CONFIG, JOBS).execute({ command: 'true', working_dir }, contextOf())
     expect([result, seen]).toEqual([{ error: expect.stringContaining('inside the workspace') }, []])
   })
 
   test('refuses every call without a sandbox, also in the background', async () => {
     for (const run_in_background of [false, true]) {
-      const tool = createBashTool(undefined, CONFIG, createJobTable())
+      const tool = createBashTool(undefined, CONFIG, JOBS)
       const result = await tool.execute({ command: 'true', run_in_background }, contextOf())
       expect(result).toEqual({ error: expect.stringContaining('bubblewrap') })
     }
@@ -115,7 +113,7 @@ describe('bash', () => {
 
   test('hands on why the sandbox refused', async () => {
     const { sandbox } = recordingSandbox({ kind: 'refused', reason: 'install it' })
-    expect(await createBashTool(sandbox, CONFIG, createJobTable()).execute({ command: 'true' }, contextOf())).toEqual({
+    expect(await createBashTool(sandbox, CONFIG, JOBS).execute({ command: 'true' }, contextOf())).toEqual({
       error: 'install it',
     })
   })
@@ -124,7 +122,7 @@ describe('bash', () => {
     const flood = Array.from({ length: 20_000 }, (_, index) => bytes(`line ${index}\n`))
     const { sandbox } = recordingSandbox({ kind: 'exited', code: 0 }, flood)
     const shown: string[] = []
-    const result = await createBashTool(sandbox, CONFIG, createJobTable()).execute({ command: 'seq' }, contextOf(shown))
+    const result = await createBashTool(sandbox, CONFIG, JOBS).execute({ command: 'seq' }, contextOf(shown))
     const { output, truncated } =
       'output' in result ? (result.output as { output: string; truncated: boolean }) : never()
     expect(truncated).toBe(true)
