@@ -34,7 +34,10 @@ export interface Runs {
   cancel(tenantId: string, runId: string): Promise<RunRecord | undefined>
   /** Posts a letter and wakes the run. */
   send(tenantId: string, runId: string, letter: LetterDraft): Promise<PostOutcome>
-  /** Resolves with the settled record, undefined for an unknown run; rejects when the signal fires. */
+  /**
+   * Resolves with the settled record, undefined for an unknown run. Rejects when the signal fires, and with `unavailable`
+   * when the run leaves this process unfinished, because the daemon stops.
+   */
   settled(tenantId: string, runId: string, signal: AbortSignal): Promise<RunRecord | undefined>
   /** True when runs outlive the process; lists need it. */
   readonly isDurable: boolean

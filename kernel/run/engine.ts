@@ -19,7 +19,7 @@ import { LiveRun } from './live-run.js'
 import { openingEvents } from './opening.js'
 import { openingMessage, type Recovered, recover } from './recovery.js'
 import { type Place, RunQueue } from './run-queue.js'
-import { Settlements } from './settlements.js'
+import { leftUnfinished, Settlements } from './settlements.js'
 
 /** What the engine needs of an epoch. */
 export interface RunEpoch {
@@ -235,7 +235,12 @@ export class RunEngine implements Runs {
     const waiting = this.#settlements.wait(runId, signal)
     try {
       const record = await this.read(tenantId, runId)
-      return !record || isSettled(record.status) ? record : await waiting.settled
+      if (!record || isSettled(record.status)) return record
+      if (this.#find(tenantId, runId)) return await waiting.settled
+      // It left between the two looks: settled, or to another process.
+      const settled = this.#settlements.recent(tenantId, runId)
+      if (!settled) throw leftUnfinished(runId)
+      return settled
     } finally {
       waiting.end()
     }
