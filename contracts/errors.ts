@@ -11,6 +11,7 @@ export const FAILURES = {
   /** The Host or Origin of a request is not one this daemon answers to, or an operator ceiling forbids it. */
   forbidden: { status: 403 },
   not_found: { status: 404 },
+  skill_not_found: { status: 404 },
   method_not_allowed: { status: 405 },
   timeout: { status: 408 },
   conflict: { status: 409 },

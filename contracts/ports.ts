@@ -5,9 +5,11 @@ import type { ModelWire, ProviderCatalog } from './model/provider.js'
 import type { Providers } from './model/providers.js'
 import type { Notices } from './notices.js'
 import { gathering, port } from './plugin.js'
+import type { Profiles } from './profiles.js'
 import type { Runs } from './run/runs.js'
 import type { Sandbox } from './sandbox.js'
 import type { ConfigReload, Secrets } from './settings.js'
+import type { Skills } from './skills.js'
 import type { KeyStore } from './store/key-store.js'
 import type { MessageStore } from './store/message-store.js'
 import type { Records } from './store/records.js'
@@ -42,6 +44,10 @@ export const CHECKPOINTS = port<Checkpoints>('checkpoints')
 export const APPROVALS = port<Approvals>('approvals')
 /** Telling the next run of a conversation. Provided by `plugins/runtime-context`; without it nothing is told. */
 export const NOTICES = port<Notices>('notices')
+/** Capability profiles. No default: without one only the built-in names are known, and none has an effect. */
+export const PROFILES = port<Profiles>('profiles')
+/** Skills as text. No default: without one nothing resolves them. */
+export const SKILLS = port<Skills>('skills')
 /** What the rules of a run say about a call. Provided by `plugins/permission-rules`. */
 export const PERMISSION_RULES = port<PermissionRules>('permission-rules')
 /** The tools of the current epoch. Provided by the kernel. */

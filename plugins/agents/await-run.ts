@@ -2,10 +2,9 @@ import { Failure } from '#contracts/errors'
 import type { Identity } from '#contracts/identity'
 import type { RunRecord } from '#contracts/run/run'
 import type { Runs } from '#contracts/run/runs'
+import type { AgentTask } from './agent-task.js'
 
-export interface AgentRequest {
-  readonly prompt: string
-  readonly allowedTools: readonly string[]
+export interface AgentRequest extends AgentTask {
   readonly timeoutSeconds: number
 }
 

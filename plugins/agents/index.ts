@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { definePlugin } from '#contracts/plugin'
-import { RUNS } from '#contracts/ports'
+import { RUNS, SKILLS } from '#contracts/ports'
 import { agentRoutes } from './routes.js'
 
 /** `POST /v1/agents`: a run in one blocking request. */
@@ -8,7 +8,8 @@ export const plugin = definePlugin({
   name: 'agents',
   config: Type.Object({}),
   needs: [RUNS],
+  optional: [SKILLS],
   register(scope) {
-    scope.routes(agentRoutes(scope.use(RUNS)))
+    scope.routes(agentRoutes(scope.use(RUNS), scope.find(SKILLS)))
   },
 })

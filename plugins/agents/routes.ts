@@ -3,12 +3,14 @@ import type { FastifyReply } from 'fastify'
 import { Failure } from '#contracts/errors'
 import type { RoutePlugin } from '#contracts/http'
 import type { Runs } from '#contracts/run/runs'
+import type { Skills } from '#contracts/skills'
+import { taskOf } from './agent-task.js'
 import { awaitRun, timeoutOf } from './await-run.js'
 
 const AgentBody = Type.Object({
   prompt: Type.Optional(Type.String({ description: 'What the agent is asked to do. Either this or `skill`.' })),
   skill: Type.Optional(Type.String({ description: 'Name of a skill to run.' })),
-  skill_args: Type.Optional(Type.String()),
+  skill_args: Type.Optional(Type.String({ description: 'What the skill is used on.' })),
   allowed_tools: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
   timeout_seconds: Type.Optional(Type.Number({ description: 'Default 120, at most 600.' })),
 })
@@ -19,7 +21,7 @@ const AgentResult = Type.Object({
 })
 
 /** A run in one request: the reply is its output. */
-export function agentRoutes(runs: Runs): RoutePlugin {
+export function agentRoutes(runs: Runs, skills: Skills | undefined): RoutePlugin {
   return async app => {
     app.post(
       '/v1/agents',
@@ -35,16 +37,9 @@ export function agentRoutes(runs: Runs): RoutePlugin {
       },
       async ({ identity, body }, reply) => {
         const startedAt = performance.now()
-        const run = await awaitRun(
-          runs,
-          identity,
-          {
-            prompt: promptOf(body),
-            allowedTools: body.allowed_tools ?? [],
-            timeoutSeconds: timeoutOf(body.timeout_seconds),
-          },
-          goneSignal(reply),
-        )
+        const gone = goneSignal(reply)
+        const task = await taskOf(body, identity.tenantId, skills)
+        const run = await awaitRun(runs, identity, { ...task, timeoutSeconds: timeoutOf(body.timeout_seconds) }, gone)
         if (run.status !== 'completed')
           throw new Failure('execution_error', run.error ?? `run ${run.id} was ${run.status} before it finished`)
         reply.header('content-location', `/v1/runs/${run.id}`)
@@ -52,15 +47,6 @@ export function agentRoutes(runs: Runs): RoutePlugin {
       },
     )
   }
-}
-
-function promptOf({ prompt = '', skill = '' }: { readonly prompt?: string; readonly skill?: string }): string {
-  if (prompt.trim() !== '' && skill.trim() !== '')
-    throw new Failure('invalid_request', 'prompt, skill: give one of them, not both')
-  if (skill.trim() !== '')
-    throw new Failure('not_implemented', 'skill: skills are not configured here; send a prompt instead')
-  if (prompt.trim() === '') throw new Failure('invalid_request', 'prompt, skill: one of them must be given')
-  return prompt
 }
 
 /** Fires when the client hangs up before it has its reply. */
