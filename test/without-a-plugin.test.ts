@@ -87,6 +87,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
       wish('prompt_extensions', { custom: 'x' }),
       wish('parent_context_handoff', { parent_run_id: 'run_x' }),
     ],
+    tools: ['create_prompt_extension'],
   },
   questions: {
     gone: [

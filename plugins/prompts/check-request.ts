@@ -1,40 +1,53 @@
 import { Failure } from '#contracts/errors'
+import { BUILT_IN_PROFILES } from '#contracts/profiles'
 import type { RunRequest } from '#contracts/run/request'
 import type { PromptLibrary } from './library.js'
+import type { ExtensionKind } from './own-extensions.js'
 
-/** Profiles of `profile`; a client that puts one of them into `prompt_profile` has mistaken the field. */
-const CAPABILITY_PROFILES: ReadonlySet<string> = new Set([
-  'full',
-  'researcher',
-  'reviewer',
-  'file-writer',
-  'bash-runner',
-  'github',
-])
-
-/** Refuses a request that asks for a piece of prompt the library does not have; the message names the field. */
-export function checkRequest(request: RunRequest, library: PromptLibrary): void {
-  const { agent_intent: intent, prompt_profile: profile, prompt_extensions: extensions } = request
-  if (intent && !library.intents.has(intent)) throw unknown('agent_intent', intent, library.intents.keys())
-  if (profile) checkProfile(profile, library)
-  checkIds('behaviors', extensions?.behaviors, library.behaviors)
-  checkIds('talents', extensions?.talents, library.talents)
+/** What a request may name. */
+export interface KnownNames {
+  readonly library: PromptLibrary
+  /** Of a tenant's own extensions, for the list in a refusal. */
+  readonly ownNames: (kind: ExtensionKind) => Promise<readonly string[]>
+  readonly isCapabilityProfile: (name: string) => Promise<boolean>
 }
 
-function checkProfile(profile: string, { modelProfiles }: PromptLibrary): void {
-  const names = modelProfiles.map(({ name }) => name)
-  if (names.includes(profile)) return
-  if (CAPABILITY_PROFILES.has(profile))
+const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_PROFILES)
+
+/** Refuses a request that asks for a piece of prompt that is not there; the message names the field. */
+export async function checkRequest(request: RunRequest, known: KnownNames): Promise<void> {
+  const { library } = known
+  const { agent_intent: intent, prompt_profile: profile, prompt_extensions: extensions } = request
+  if (intent && !library.intents.has(intent)) throw unknown('agent_intent', intent, library.intents.keys())
+  if (profile) await checkProfile(profile, known)
+  await checkIds('behavior', extensions?.behaviors, library.behaviors, known)
+  await checkIds('talent', extensions?.talents, library.talents, known)
+}
+
+/** A client that names a capability profile here means its limits, so it is refused whatever else has that name. */
+async function checkProfile(profile: string, { library, isCapabilityProfile }: KnownNames): Promise<void> {
+  const names = library.modelProfiles.map(({ name }) => name)
+  if (BUILT_IN.has(profile) || (await isCapabilityProfile(profile)))
     throw new Failure(
       'invalid_request',
       `prompt_profile: ${profile} is a capability profile; put it into "profile", and one of ${names.join(', ')} here`,
     )
-  throw unknown('prompt_profile', profile, names)
+  if (!names.includes(profile)) throw unknown('prompt_profile', profile, names)
 }
 
-function checkIds(kind: string, ids: readonly string[] | undefined, known: ReadonlyMap<string, string>): void {
+async function checkIds(
+  kind: ExtensionKind,
+  ids: readonly string[] | undefined,
+  texts: ReadonlyMap<string, string>,
+  { ownNames }: KnownNames,
+): Promise<void> {
   for (const [index, id] of (ids ?? []).entries())
-    if (!known.has(id)) throw unknown(`prompt_extensions.${kind}[${index}]`, id, known.keys())
+    if (!texts.has(id))
+      throw unknown(
+        `prompt_extensions.${kind}s[${index}]`,
+        id,
+        new Set([...(await ownNames(kind)), ...texts.keys()].toSorted()),
+      )
 }
 
 const SHOWN_CHARS = 64

@@ -1,7 +1,9 @@
 import type { ComposedPrompt, PromptSection } from '#contracts/hooks'
 import type { RunRequest } from '#contracts/run/request'
+import type { AgentsFile } from './agents-file.js'
 import { matchesPattern } from './glob.js'
 import type { ModelProfile, PromptLibrary } from './library.js'
+import type { ResolvedSkills } from './skills.js'
 
 /** What a system prompt is composed from. */
 export interface Ingredients {
@@ -11,15 +13,13 @@ export interface Ingredients {
   /** SVC_SYSTEM_PROMPT; empty when the deployment has none of its own. */
   readonly systemPrompt: string
   readonly defaultIntent: string
-  /** Text of AGENTS.md. */
-  readonly agentsFile: string
+  readonly agentsFile: AgentsFile
+  readonly skills: ResolvedSkills
 }
-
-type Warning = ComposedPrompt['warnings'][number]
 
 /** Adds the sections of the static prompt, in their fixed order. Ids in the request are taken to be known. */
 export function composePrompt(prompt: ComposedPrompt, from: Ingredients): ComposedPrompt {
-  const { request, library } = from
+  const { request, library, agentsFile, skills } = from
   const extensions = request.prompt_extensions ?? {}
   const intent = intentOf(from)
   const { profile, isFallback } = profileOf(from)
@@ -29,16 +29,17 @@ export function composePrompt(prompt: ComposedPrompt, from: Ingredients): Compos
     { name: 'BASE', text: from.systemPrompt.trim() || library.base },
     { name: 'INTENT', text: library.intents.get(intent) ?? '' },
     { name: 'MODEL_PROFILE', text: profile?.text ?? '' },
-    { name: 'AGENTS_MD', text: from.agentsFile },
+    { name: 'AGENTS_MD', text: agentsFile.text },
     { name: 'TASK_CONTEXT', text: request.task_context ?? '' },
     ...behaviors.map(([meta, text]) => ({ name: 'BEHAVIOR', meta, text })),
     ...talents.map(([meta, text]) => ({ name: 'TALENT', meta, text })),
+    ...skills.sections,
     { name: 'CUSTOM', text: extensions.custom ?? '' },
   ]
   return {
     ...prompt,
     sections: [...prompt.sections, ...sections.filter(({ text }) => text.trim() !== '')],
-    warnings: [...prompt.warnings, ...skillWarnings(request)],
+    warnings: [...prompt.warnings, ...skills.warnings, ...(agentsFile.warning ? [agentsFile.warning] : [])],
     resolved: {
       ...prompt.resolved,
       intent,
@@ -46,6 +47,7 @@ export function composePrompt(prompt: ComposedPrompt, from: Ingredients): Compos
       model_fallback: isFallback,
       applied_behaviors: behaviors.map(([id]) => id),
       applied_talents: talents.map(([id]) => id),
+      applied_skills: skills.sections.flatMap(({ meta }) => (meta === undefined ? [] : [meta])),
     },
   }
 }
@@ -76,14 +78,3 @@ const known = (ids: readonly string[] | undefined, texts: ReadonlyMap<string, st
     const text = texts.get(id)
     return text === undefined ? [] : [[id, text] as [string, string]]
   })
-
-function skillWarnings({ prompt_extensions: extensions }: RunRequest): readonly Warning[] {
-  const skills = extensions?.skills ?? []
-  if (skills.length === 0) return []
-  return [
-    {
-      code: 'skills_no_resolver',
-      message: `nothing here resolves skills; the prompt goes without ${skills.join(', ').slice(0, 400)}`,
-    },
-  ]
-}

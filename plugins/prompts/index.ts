@@ -1,13 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import type { Admission } from '#contracts/hooks'
 import { definePlugin, STAGE } from '#contracts/plugin'
-import { WORKSPACE_FILES } from '#contracts/ports'
+import { PROFILES, RECORDS, SKILLS, WORKSPACE_FILES } from '#contracts/ports'
+import { admitPrompt } from './admission.js'
 import { createAgentsFileReader } from './agents-file.js'
-import { checkRequest } from './check-request.js'
 import { composePrompt } from './compose.js'
 import { Config } from './config.js'
-import { boundHandoff, openingOf } from './handoff.js'
+import { createExtensionTool } from './create-extension-tool.js'
 import { LiveLibrary } from './live-library.js'
+import { OwnExtensions, withOwn } from './own-extensions.js'
+import { resolveSkills } from './skills.js'
 
 const SHIPPED = fileURLToPath(new URL('./content', import.meta.url))
 
@@ -15,7 +16,8 @@ const SHIPPED = fileURLToPath(new URL('./content', import.meta.url))
 export const plugin = definePlugin({
   name: 'prompts',
   config: Config,
-  optional: [WORKSPACE_FILES],
+  needs: [RECORDS],
+  optional: [WORKSPACE_FILES, SKILLS, PROFILES],
   honours: [
     'system_prompt',
     'task_context',
@@ -26,7 +28,6 @@ export const plugin = definePlugin({
   ],
   async register(scope) {
     const { config, log } = scope
-    const files = scope.find(WORKSPACE_FILES)
     const isWatching = config.isWatching && config.promptsDir !== ''
     const live = await LiveLibrary.open(config.promptsDir || SHIPPED, { isWatching, log, now: Date.now })
     const { intents } = await live.current()
@@ -36,44 +37,33 @@ export const plugin = definePlugin({
         'SVC_DEFAULT_AGENT_INTENT names no intent of the catalog; its own default is used',
       )
 
+    const own = new OwnExtensions(scope.use(RECORDS))
+    const sources = { library: () => live.current(), own, profiles: scope.find(PROFILES) }
+    scope.tool(createExtensionTool(own, sources.library))
     // Late, when profiles have filled in what the request leaves open.
-    scope.tap(
-      'runAdmitting',
-      async admission => {
-        const library = await live.current()
-        checkRequest(admission.request, library)
-        return withHandoff(admission, library.intents.has('subagent'))
-      },
-      { stage: STAGE.late },
-    )
+    scope.tap('runAdmitting', admission => admitPrompt(admission, sources), { stage: STAGE.late })
 
+    const files = scope.find(WORKSPACE_FILES)
     const agentsFileOf = files && createAgentsFileReader(files)
+    const skills = scope.find(SKILLS)
     scope.tap('promptComposing', async (prompt, run) => {
       const { request, model } = run
       if (request.system_prompt?.trim()) return { ...prompt, verbatim: request.system_prompt }
-      const agentsFile = agentsFileOf ? await agentsFileOf(run.workspace) : { text: '' }
-      const composed = composePrompt(prompt, {
+      const [agentsFile, library, resolved] = await Promise.all([
+        agentsFileOf ? agentsFileOf(run.workspace) : { text: '' },
+        live.current().then(found => withOwn(found, own, run.tenantId, request.prompt_extensions)),
+        resolveSkills(run, skills),
+      ])
+      const { systemPrompt, defaultIntent } = config
+      return composePrompt(prompt, {
         request,
         model,
-        library: await live.current(),
-        systemPrompt: config.systemPrompt,
-        defaultIntent: config.defaultIntent,
-        agentsFile: agentsFile.text,
+        library,
+        systemPrompt,
+        defaultIntent,
+        agentsFile,
+        skills: resolved,
       })
-      return agentsFile.warning ? { ...composed, warnings: [...composed.warnings, agentsFile.warning] } : composed
     })
   },
 })
-
-function withHandoff(admission: Admission, hasSubagentIntent: boolean): Admission {
-  const { request } = admission
-  if (!request.parent_context_handoff) return admission
-  const handoff = boundHandoff(request.parent_context_handoff)
-  const isPlain = !request.agent_intent && !request.system_prompt?.trim()
-  const isChild = handoff.parent_run_id !== '' && isPlain && hasSubagentIntent
-  return {
-    ...admission,
-    opening: openingOf(admission.opening ?? request.prompt, handoff),
-    request: { ...request, parent_context_handoff: handoff, ...(isChild && { agent_intent: 'subagent' }) },
-  }
-}

@@ -5,11 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Booted, type BootOptions, boot } from '#test/kit/boot'
 import { type ChatServer, startChatServer } from '#test/kit/chat-server'
 import { describePlugin } from '#test/kit/describe-plugin'
+import { standInPorts } from '#test/kit/stand-in-ports'
 import { matchesPattern } from './glob.js'
 import { plugin } from './index.js'
 import { LiveLibrary } from './live-library.js'
 
-describePlugin(plugin, { dir: import.meta.dirname })
+describePlugin(plugin, { dir: import.meta.dirname, ports: standInPorts(plugin) })
 
 const SHIPPED = join(import.meta.dirname, 'content')
 

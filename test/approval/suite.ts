@@ -97,11 +97,10 @@ export async function raceKills({ rounds, seed }: Pick<RaceOptions, 'rounds' | '
   const startedAt = performance.now()
   const random = createRandom(seed)
   const bench = await RestartBench.open()
-  const plugins = join(bench.dir, 'plugins')
-  await writeScriptedPlugin(plugins)
+  await writeScriptedPlugin(join(bench.dir, 'plugins'))
   const done: Round[] = []
   try {
-    let before = await bench.start({ plugin_dirs: [plugins] })
+    let before = await bench.start()
     for (let round = 0; round < rounds; round++) {
       const runs = await Promise.all(Array.from({ length: 8 }, (_, index) => startWaiting(before, round * 8 + index)))
       // Some answers are on their way when the process goes; which of them arrive is open.
@@ -116,7 +115,7 @@ export async function raceKills({ rounds, seed }: Pick<RaceOptions, 'rounds' | '
       await new Promise(resolve => setTimeout(resolve, random() * 12))
       await bench.daemon.kill()
       const early = await Promise.all(clicks)
-      const after = await bench.start({ plugin_dirs: [plugins] })
+      const after = await bench.start()
       for (const [index, id] of runs.entries()) {
         const result = await race(after, id, round * 8 + index, ['approve', 'deny'], () => random() * 2)
         done.push(withEarly(result, early[index] as { hand: Hand; status: number }))

@@ -34,8 +34,9 @@ export class RestartBench {
   static async open(options: RestartBenchOptions = {}): Promise<RestartBench> {
     const dir = await mkdtemp(join(tmpdir(), 'runwright-restart-'))
     await mkdir(join(dir, 'workspace'))
+    await mkdir(join(dir, 'plugins'))
     for (const [name, text] of Object.entries(options.plugins ?? {})) {
-      await mkdir(join(dir, 'plugins', name), { recursive: true })
+      await mkdir(join(dir, 'plugins', name))
       await writeFile(join(dir, 'plugins', name, 'index.js'), text)
     }
     const { respond } = options
@@ -69,7 +70,7 @@ export class RestartBench {
         log_level: 'error',
         run_db: join(dir, 'runs.db'),
         conversation_db: join(dir, 'conversations.db'),
-        ...(options.plugins && { plugin_dirs: [join(dir, 'plugins')] }),
+        plugin_dirs: [join(dir, 'plugins')],
         ...options.settings,
         ...settings,
       },
