@@ -14,6 +14,7 @@ import type { KeyStore } from './store/key-store.js'
 import type { MessageStore } from './store/message-store.js'
 import type { Records } from './store/records.js'
 import type { RunStore } from './store/run-store.js'
+import type { TaskSource } from './tasks.js'
 import type { ToolCatalog } from './tool/tool.js'
 import type { Web } from './web.js'
 import type { WorkspaceFiles } from './workspace-files.js'
@@ -63,3 +64,5 @@ export const PROVIDERS = port<Providers>('providers')
 export const MODEL_WIRES = gathering<ModelWire>('model-wires')
 /** Providers as data. */
 export const PROVIDER_ENTRIES = gathering<ProviderCatalog>('provider-entries')
+/** Background work. Shown by `plugins/tasks`. */
+export const TASK_SOURCES = gathering<TaskSource>('task-sources')

@@ -1,10 +1,11 @@
 import { definePlugin } from '#contracts/plugin'
-import { EVENTS, NOTICES, RECORDS, SANDBOX } from '#contracts/ports'
+import { EVENTS, NOTICES, RECORDS, SANDBOX, TASK_SOURCES } from '#contracts/ports'
 import { createBashTool } from './bash-tool.js'
 import { ShellConfig } from './config.js'
 import { tellEnds } from './job-ends.js'
 import { jobRoutes } from './job-routes.js'
 import { afterJobs, closeJobs, createJobTable } from './job-table.js'
+import { jobTasks } from './job-tasks.js'
 import { createJobKillTool, createJobOutputTool } from './job-tools.js'
 import { JobTraces } from './job-traces.js'
 
@@ -14,6 +15,7 @@ export const plugin = definePlugin({
   config: ShellConfig,
   needs: [EVENTS, RECORDS],
   optional: [SANDBOX, NOTICES],
+  contributes: [TASK_SOURCES],
   register(scope) {
     const sandbox = scope.find(SANDBOX)
     const jobs = scope.carry('jobs', createJobTable, closeJobs)
@@ -24,6 +26,7 @@ export const plugin = definePlugin({
       scope.tool(createJobOutputTool(jobs))
       scope.tool(createJobKillTool(jobs))
     }
+    scope.contribute(TASK_SOURCES, jobTasks(jobs))
     scope.routes(jobRoutes(jobs, sandbox))
     scope.background('job-ends', superseded => tellEnds(jobs, told, superseded))
     scope.tap('runSettled', ({ id }) => afterJobs(jobs, id, async () => sandbox?.endSession?.(id)))

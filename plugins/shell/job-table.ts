@@ -113,6 +113,12 @@ export function findJob(table: JobTable, id: string, owner: JobOwner): Job | und
   return owner.conversationId === undefined || owner.conversationId === job.conversationId ? job : undefined
 }
 
+/** A tenant's jobs, running and remembered. */
+export function jobsOf(table: JobTable, tenantId: string): readonly Job[] {
+  forgetOld(table)
+  return [...table.jobs.values()].filter(job => job.tenantId === tenantId)
+}
+
 /** Ends a job and resolves when nothing of it is left. False: it had ended before. */
 export async function killJob(job: Job): Promise<boolean> {
   const wasRunning = job.outcome === undefined
@@ -148,8 +154,7 @@ function forgetOld({ jobs }: JobTable): void {
 
 /** Of a tenant's jobs at most so many are kept; those that ended longest ago make room. */
 function makeRoom(table: JobTable, tenantId: string): void {
-  forgetOld(table)
-  const own = [...table.jobs.values()].filter(job => job.tenantId === tenantId)
+  const own = jobsOf(table, tenantId)
   if (own.length < MAX_JOBS) return
   const [oldest] = own
     .filter(({ endedAtMs }) => endedAtMs !== undefined)

@@ -204,9 +204,23 @@ describe('over HTTP', () => {
     const output = async () => (await live.request('GET', `/v1/jobs/jm1:${shellId}/output`)).body
     await expect.poll(async () => (await output()).output, { timeout: 10_000 }).toBe('hello\n')
     expect(await output()).toMatchObject({ shell_id: shellId, running: true, timed_out: false })
+    const tasks = async () => (await live.request('GET', '/v1/tasks')).body.tasks
+    const task = {
+      id: `jm1:${shellId}`,
+      type: 'bash_job',
+      status: 'running',
+      label: 'echo hello; sleep 60',
+      started_at: (await output()).started_at,
+      age_seconds: expect.any(Number),
+      actions: ['cancel'],
+      conversation_id: runId,
+      run_id: runId,
+    }
+    expect(await tasks()).toEqual([task])
     const killed = await live.request('POST', `/v1/jobs/${shellId}/kill`)
     expect([killed.status, killed.body]).toEqual([200, { id: `jm1:${shellId}`, killed: true }])
     expect(await output()).toMatchObject({ running: false })
+    expect(await tasks()).toEqual([{ ...task, status: 'exited', actions: [] }])
   })
 
   test('a cancelled run takes its jobs along', async () => {
