@@ -4,10 +4,10 @@ const oneOf = <const V extends readonly string[]>(values: V) =>
   Type.Union(values.map(value => Type.Literal(value as V[number])))
 
 /** A fine-grained effect on tool calls. `pattern` is `tool` or `tool(argument pattern)`. */
-export const PermissionRule = Type.Object({
-  pattern: Type.String({ minLength: 1, maxLength: 4096 }),
-  effect: oneOf(['allow', 'ask', 'deny']),
-})
+export const PermissionRule = Type.Object(
+  { pattern: Type.String({ minLength: 1, maxLength: 4096 }), effect: oneOf(['allow', 'ask', 'deny']) },
+  { additionalProperties: false },
+)
 export type PermissionRule = Readonly<Static<typeof PermissionRule>>
 
 export const SandboxScope = oneOf(['workspace', 'local', 'unrestricted'])
@@ -23,14 +23,17 @@ export type ApprovalPolicy = Static<typeof ApprovalPolicy>
 export const ToolApproval = oneOf(['full_auto', 'permissions'])
 export type ToolApproval = Static<typeof ToolApproval>
 
-/** `permissions` of a run request; an absent or empty value means the default. */
-export const Permissions = Type.Object({
-  sandbox: Type.Optional(Type.Union([SandboxScope, Type.Literal('')])),
-  approval: Type.Optional(Type.Union([ApprovalPolicy, Type.Literal('')])),
-  network: Type.Optional(Type.Union([NetworkAccess, Type.Literal('')])),
-  rules: Type.Optional(Type.Array(PermissionRule, { maxItems: 1000 })),
-  unattended: Type.Optional(oneOf(['wait', 'deny', 'fail'])),
-})
+/** `permissions` of a run request; an absent or empty value means the default. A key that is not known is refused. */
+export const Permissions = Type.Object(
+  {
+    sandbox: Type.Optional(Type.Union([SandboxScope, Type.Literal('')])),
+    approval: Type.Optional(Type.Union([ApprovalPolicy, Type.Literal('')])),
+    network: Type.Optional(Type.Union([NetworkAccess, Type.Literal('')])),
+    rules: Type.Optional(Type.Array(PermissionRule, { maxItems: 1000 })),
+    unattended: Type.Optional(oneOf(['wait', 'deny', 'fail', ''])),
+  },
+  { additionalProperties: false },
+)
 export type Permissions = Readonly<Static<typeof Permissions>>
 
 /**

@@ -6,14 +6,19 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 const texts = (description: string) => Type.Optional(Type.Array(Type.String(), { description, maxItems: 1000 }))
 const list = <S extends TSchema>(items: S, maxItems: number, description: string) =>
   Type.Optional(Type.Array(items, { maxItems, description }))
+/** Every key is a wish, and one that nobody knows is none to drop. */
+const CLOSED = { additionalProperties: false } as const
 
 /** Text that joins the model's context for one step after a tool of `trigger.tool_names` was used. */
-export const DynamicRule = Type.Object({
-  id: Type.Optional(Type.String()),
-  trigger: Type.Optional(Type.Object({ tool_names: Type.Optional(Type.Array(Type.String())) })),
-  content: Type.Optional(Type.String({ maxLength: 65536 })),
-  fire_once: Type.Optional(Type.Boolean()),
-})
+export const DynamicRule = Type.Object(
+  {
+    id: Type.Optional(Type.String()),
+    trigger: Type.Optional(Type.Object({ tool_names: Type.Optional(Type.Array(Type.String())) }, CLOSED)),
+    content: Type.Optional(Type.String({ maxLength: 65536 })),
+    fire_once: Type.Optional(Type.Boolean()),
+  },
+  CLOSED,
+)
 export type DynamicRule = Readonly<Static<typeof DynamicRule>>
 
 /** An external tool server for this run only; exactly one of `command` and `url`. */
@@ -45,7 +50,10 @@ export const ParentContextHandoff = Type.Object({
   ),
 })
 
-/** Body of `POST /v1/runs`. Unknown fields are ignored; an empty string means the same as an absent one. */
+/**
+ * Body of `POST /v1/runs`. An empty string means the same as an absent one. Unknown fields are ignored, but not inside
+ * permissions, rules, prompt extensions and role models: those are refused.
+ */
 export const RunRequest = Type.Object(
   {
     prompt: Type.String({ minLength: 1, description: 'What the agent is asked to do.' }),
@@ -78,12 +86,15 @@ export const RunRequest = Type.Object(
     task_context: text('Extra context for the system prompt.'),
     prompt_profile: text('Prompt-routing profile; not a capability profile.'),
     prompt_extensions: Type.Optional(
-      Type.Object({
-        behaviors: texts('Ids.'),
-        talents: texts('Ids.'),
-        skills: texts('Names.'),
-        custom: text('Free text.'),
-      }),
+      Type.Object(
+        {
+          behaviors: texts('Ids.'),
+          talents: texts('Ids.'),
+          skills: texts('Names.'),
+          custom: text('Free text.'),
+        },
+        CLOSED,
+      ),
     ),
     max_steps: Type.Optional(Type.Integer({ minimum: 0, description: '0 = unlimited.' })),
     max_turns: Type.Optional(Type.Integer({ minimum: 0, description: '0 = unlimited.' })),
@@ -97,7 +108,7 @@ export const RunRequest = Type.Object(
     profile: text('Capability profile.'),
     parent_context_handoff: Type.Optional(Type.Union([ParentContextHandoff, Type.Null()])),
     permissions: Type.Optional(Permissions),
-    role_models: Type.Optional(Type.Object({ primary: text('Model id.'), summarizer: text('Model id.') })),
+    role_models: Type.Optional(Type.Object({ primary: text('Model id.'), summarizer: text('Model id.') }, CLOSED)),
   },
   { additionalProperties: true },
 )

@@ -90,7 +90,7 @@ function policyOf({ permissions, rules, allowed_tools: allowed, denied_tools: de
     approval: permissions?.approval || 'none',
     toolApproval: 'full_auto',
     network: permissions?.network || 'allow',
-    unattended: permissions?.unattended ?? 'wait',
+    unattended: permissions?.unattended || 'wait',
     rules: Object.freeze([...(permissions?.rules ?? []), ...(rules ?? [])]),
     ...(allowed?.length && { allowedTools: Object.freeze([...allowed]) }),
     deniedTools: Object.freeze([...(denied ?? [])]),

@@ -19,6 +19,7 @@ export const plugin = definePlugin({
     const approvals = scope.find(APPROVALS)
     const files = scope.find(WORKSPACE_FILES)
     scope.tap('runAdmitting', async admission => {
+      checkPlanFile(admission.request)
       if (!admission.request.plan_mode) return admission
       if (!approvals)
         throw new Failure(
@@ -28,7 +29,6 @@ export const plugin = definePlugin({
             details: { field: 'plan_mode' },
           },
         )
-      checkPlanFile(admission.request)
       return admission
     })
     scope.tap('stepStarting', async run => rememberFirstVersion(run, files))
