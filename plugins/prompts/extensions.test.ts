@@ -156,7 +156,7 @@ describe('create_prompt_extension', () => {
       { status: 'updated', extension_type: 'behavior', name: 'terse' },
       { error: { code: 'already_exists', message: 'safe is a behavior of the deployment; choose another name' } },
       { status: 'created', extension_type: 'talent', name: 'terse' },
-      { error: expect.stringMatching(/^wrong arguments .* name: /) },
+      { error: expect.stringMatching(/^wrong arguments .*: name must be /) },
     ])
     client = await bench!.restart()
     respond = () => ({ text: 'done' })
