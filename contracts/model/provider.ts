@@ -86,6 +86,11 @@ export interface ProviderCatalog {
   /** Shown as the pricing version of what is priced by it. */
   readonly version: string
   readonly providers: Readonly<Record<string, ProviderEntry>>
+  /** A price list of its own, by provider and model id, of models listed here or not. It wins over `pricing`. */
+  readonly prices?: {
+    readonly version: string
+    readonly models: Readonly<Record<string, Readonly<Record<string, Pricing>>>>
+  }
   /** Of two catalogs that name the same provider the higher rank wins, whole. Default 0. */
   readonly rank?: number
 }

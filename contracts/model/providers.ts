@@ -23,7 +23,9 @@ export interface ProviderView {
 export interface ModelView {
   readonly provider: string
   readonly id: string
+  /** Every name that leads to it, sorted. */
   readonly aliases: readonly string[]
+  /** `pricing` is the price in force, whoever set it. */
   readonly entry: Partial<ModelEntry>
   /** Where its price comes from; absent: it has none. */
   readonly priceSource?: 'provider' | 'catalog' | 'user'
@@ -49,8 +51,9 @@ export type ListedModels =
 
 /** Which model is wanted, in the words of a run request. */
 export interface ModelWish {
-  /** Empty: the deployment's default. */
+  /** Id or alias; empty: the deployment's default. */
   readonly model?: string
+  /** Asks this provider and applies no other routing rule; `default` is what answers runs that wish nothing. */
   readonly provider_name?: string
   readonly allow_fallback?: boolean
   readonly fallback_providers?: readonly string[]
@@ -63,6 +66,8 @@ export interface Resolution {
   readonly warning?: {
     readonly code: 'provider_fallback'
     readonly message: string
+    /** Why the wish could not be met, as the refusal would have said it. */
+    readonly reason: string
     readonly from: string
     readonly to: string
   }
@@ -72,14 +77,20 @@ export interface Resolution {
 export interface ProviderOverlay {
   /** Providers added or replaced, by name. */
   readonly providers?: Readonly<Record<string, ProviderEntry>>
-  /** Credentials that belong to an added or replaced provider, and to its base URL. */
+  /**
+   * Credentials of providers. They belong to the base URL of `providers` in this overlay, or else to the one the catalog
+   * and its variable give, and are never sent elsewhere.
+   */
   readonly credentials?: Readonly<Record<string, CredentialSource>>
   /** Prices by provider and model; they win over the catalog. */
   readonly prices?: Readonly<
     Record<string, Readonly<Record<string, { readonly input: number; readonly output: number }>>>
   >
-  /** When not empty, lists show these models only: ids by provider. Routing is not affected. */
-  readonly exposed?: Readonly<Record<string, readonly string[]>>
+  /**
+   * Whether lists show a model; asked whenever a list is read, also of models learned since. Must be quick. A model is shown
+   * when no overlay says no. Routing is not affected.
+   */
+  isExposed?(provider: string, model: string): boolean
 }
 
 /** Every provider and model of the deployment, and the way to them. Provided by `plugins/providers`. */
@@ -99,8 +110,11 @@ export interface Providers {
   learn(provider: string, models: readonly ListedModel[]): void
   /** Lays data over the catalog until undone. */
   overlay(overlay: ProviderOverlay): Undo
-  /** Sessions of a provider with `token_source_required`, until undone. */
+  /** Sessions of a provider with `token_source_required`, for the base URL of catalog and variable, until undone. */
   setCredential(provider: string, source: CredentialSource): Undo
-  /** A key for the provider at its present base URL; it wins over the variable. Any name is accepted. */
+  /**
+   * A key for the provider at its present base URL, and for no other; it wins over the variable. Any name is accepted.
+   * Resolves when it is in force and, where the deployment keeps keys, stored. Throws `invalid_request` for an unusable key.
+   */
   setKey(provider: string, key: string): Promise<void>
 }
