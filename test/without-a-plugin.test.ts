@@ -49,6 +49,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   },
   bubblewrap: { tools: ['job_output', 'job_kill', ...GIT_TOOLS] },
   budgets: { gone: [wish('max_steps', 3), wish('max_turns', 3), wish('max_cost_usd', 1)] },
+  catalog: {},
   checkpoints: {
     gone: [
       ['GET', '/v1/checkpoints/c1', undefined, 404, 'not_found'],
@@ -88,6 +89,13 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
       wish('parent_context_handoff', { parent_run_id: 'run_x' }),
     ],
     tools: ['create_prompt_extension'],
+  },
+  providers: {
+    gone: [
+      ['GET', '/v1/models', undefined, 404, 'not_found'],
+      ['GET', '/v1/providers', undefined, 404, 'not_found'],
+      ['PUT', '/v1/providers/openai/key', { key: 'k' }, 404, 'not_found'],
+    ],
   },
   questions: {
     gone: [

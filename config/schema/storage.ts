@@ -34,6 +34,14 @@ export const STORAGE_SETTINGS = {
     reload: 'restart',
     isPath: true,
   }),
+  'provider_keys.secret': setting({
+    env: 'SVC_PROVIDER_KEYS_SECRET',
+    type: Text,
+    default: '',
+    about: 'Keys given over the API are kept, encrypted with this; empty = in memory only.',
+    reload: 'hot',
+    secret: true,
+  }),
   'backup.endpoint': setting({
     env: 'SVC_BACKUP_ENDPOINT',
     type: HttpUrl,

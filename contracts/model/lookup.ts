@@ -9,7 +9,10 @@ type Known = Pick<ProviderEntry, 'models' | 'aliases'>
  * The model id a name stands for at a provider: itself when a model has that id, else what its aliases lead to. Undefined
  * when they lead to nothing, round in a circle, or further than `MAX_ALIAS_HOPS`.
  */
-export function resolveAlias({ models, aliases = {} }: Known, name: string): string | undefined {
+export function resolveAlias(
+  { models, aliases = {} }: { readonly models: object; readonly aliases?: Readonly<Record<string, string>> },
+  name: string,
+): string | undefined {
   let at = name
   for (let hops = 0; hops <= MAX_ALIAS_HOPS; hops++) {
     if (Object.hasOwn(models, at)) return at
@@ -34,7 +37,7 @@ export function inheritModels(
     line.push(source)
     at = source
   }
-  const models = Object.assign({}, ...line.toReversed().map(link => link.models)) as ProviderEntry['models']
+  const models = Object.fromEntries(line.toReversed().flatMap(link => Object.entries(link.models)))
   const aliases = line.find(link => Object.keys(link.aliases ?? {}).length > 0)?.aliases
   return { models, ...(aliases && { aliases }) }
 }

@@ -1,0 +1,132 @@
+import { Failure } from '#contracts/errors'
+import { parseAddress } from './address.js'
+import { withoutPrefix } from './canonical.js'
+import type { Credentials } from './credentials.js'
+import type { Directory, Provider } from './directory.js'
+import type { Models } from './models.js'
+import { nearNames } from './near.js'
+import type { Routable } from './route.js'
+
+/** The provider that answers when only a key is set, and the host that is its vendor's own. */
+const BARE = { name: 'openai', host: /(?:^|\.)api\.openai\.com$/ }
+
+/** How things stand with providers: who may be asked, what each takes, and what to say of those who may not. */
+export class Standing {
+  constructor(
+    readonly directory: Directory,
+    readonly credentials: Credentials,
+    readonly models: Models,
+  ) {}
+
+  isConfigured(provider: Provider): boolean {
+    return provider.wire !== undefined && this.credentials.isSatisfied(provider)
+  }
+
+  /** What to do so that it can be asked; undefined: nothing. */
+  missing(provider: Provider): string | undefined {
+    if (this.isConfigured(provider)) return undefined
+    const { name, entry, address, addressFrom, wire } = provider
+    if (wire === undefined) return `no plugin speaks its protocol "${entry.protocol}"`
+    if (address === undefined)
+      return `its base URL${addressFrom === undefined ? '' : `, from ${addressFrom},`} must be an absolute http(s) URL without user name and password`
+    if (entry.token_source_required) return `import its session: POST /v1/providers/${name}/import-subscription`
+    const put = `PUT /v1/providers/${name}/key`
+    if (this.credentials.hasStrayKey(provider))
+      return `its key was given for another base URL than ${address.url}; give it one for this: ${put}`
+    // The variable's key belongs to the address of catalog and variable.
+    const below = this.directory.underneath(name)
+    const isOwnAddress = below?.address?.url === address.url
+    const variable = isOwnAddress ? below.entry.api_key_env : undefined
+    return variable === undefined ? `give it a key: ${put}` : `set ${variable}, or ${put}`
+  }
+
+  /** A `Failure` when it cannot be asked. */
+  refusalOf(provider: Provider): Failure | undefined {
+    const missing = this.missing(provider)
+    return missing === undefined
+      ? undefined
+      : new Failure('not_configured', `provider ${provider.name} cannot be asked: ${missing}`, {
+          details: { provider: provider.name },
+        })
+  }
+
+  /** Is it a server of the deployment's own, of which no list says what it has? */
+  takesAnything({ name, entry, address, addressFrom }: Provider): boolean {
+    if (entry.is_hidden || entry.api_key_optional || address?.isLoopback) return true
+    if (name === BARE.name) return address !== undefined && !BARE.host.test(address.host)
+    return addressFrom !== undefined && parseAddress(entry.base_url)?.host !== address?.host
+  }
+
+  /** What answers when only a key is set. */
+  readonly bareName = BARE.name
+
+  get bare(): Provider | undefined {
+    return this.directory.find(BARE.name)
+  }
+
+  /**
+   * The id under which a provider takes a model that somebody else was asked for; undefined: it does not. An aggregator
+   * takes the models of all, under the ids it has for them.
+   */
+  fit(provider: Provider, model: string): string | undefined {
+    const known = this.models.idOf(provider, model)
+    if (known !== undefined) return known
+    const { entry, name } = provider
+    if (entry.is_aggregator) {
+      const [id, ...others] = this.models.ids(provider).filter(one => one.endsWith(`/${model}`))
+      if (id !== undefined && others.length === 0) return id
+      return model.includes('/') || this.takesAnything(provider) ? model : undefined
+    }
+    const rest = withoutPrefix(name, model)
+    const behind = rest === undefined ? undefined : this.models.idOf(provider, rest)
+    return behind ?? (this.takesAnything(provider) ? (rest ?? model) : undefined)
+  }
+
+  /** The id to send to a provider that the caller chose: what it does not know is sent as it is. */
+  canonical(provider: Provider, model: string): string {
+    if (provider.entry.is_aggregator) return model
+    const known = this.models.idOf(provider, model)
+    if (known !== undefined) return known
+    const rest = withoutPrefix(provider.name, model)
+    return rest === undefined ? model : (this.models.idOf(provider, rest) ?? rest)
+  }
+
+  /** Those that take part in routing by model. */
+  routable(): readonly Routable[] {
+    return this.shown().map(provider => ({
+      name: provider.name,
+      isConfigured: this.isConfigured(provider),
+      isAggregator: provider.entry.is_aggregator === true,
+      stated: model => this.models.stated(provider, model),
+      hasListed: model => this.models.learnedOf(provider).has(model),
+    }))
+  }
+
+  /** All but the hidden ones, by name. */
+  shown(): readonly Provider[] {
+    return [...this.directory.all].filter(({ entry }) => entry.is_hidden !== true)
+  }
+
+  /** Those with a key or a session; a local server that may or may not be there does not count. */
+  ready(): readonly string[] {
+    return this.shown()
+      .filter(provider => this.isConfigured(provider) && !this.credentials.isKeyless(provider))
+      .map(({ name }) => name)
+  }
+
+  unknownProvider(field: string, name: string): Failure {
+    const names = this.shown().map(provider => provider.name)
+    const known = names.length === 0 ? 'there are none' : `there are ${names.join(', ')}`
+    return new Failure('invalid_request', `${field}: there is no provider "${name.slice(0, 100)}"; ${known}`)
+  }
+
+  unknownModel(model: string): Failure {
+    const names = this.shown().flatMap(one => [...this.models.ids(one), ...Object.keys(one.entry.aliases ?? {})])
+    const near = nearNames(model, [...new Set(names)])
+    const guess = near.length === 0 ? 'GET /v1/models lists what is known' : `did you mean ${near.join(' or ')}?`
+    return new Failure(
+      'invalid_request',
+      `model: no provider here is known to have "${model.slice(0, 100)}"; ${guess} To send it all the same, say to whom with provider_name`,
+    )
+  }
+}

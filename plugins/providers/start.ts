@@ -1,0 +1,26 @@
+import type { PluginLog } from '#contracts/plugin'
+import type { ProvidersConfig } from './config.js'
+import type { Resolver } from './resolve.js'
+import type { Standing } from './standing.js'
+
+/** Answers by a plugin of its own. */
+const FAKE = 'fake'
+
+/**
+ * Looks at what runs will get that wish nothing. A provider nobody knows refuses the start; one that cannot be asked yet is
+ * only warned about, for a key may still be given.
+ */
+export function checkDefault(
+  standing: Standing,
+  resolver: Resolver,
+  { provider }: Pick<ProvidersConfig, 'provider'>,
+  log: PluginLog,
+): void {
+  if (provider === FAKE) return
+  if (provider !== '' && standing.directory.find(provider) === undefined)
+    throw standing.unknownProvider('SVC_PROVIDER', provider)
+  const standard = resolver.standard()
+  // The bare client's own plugin speaks for itself when there is nothing else.
+  if (standard.kind === 'target' || (provider === '' && standing.ready().length === 0)) return
+  log.warn({ provider: standard.from }, standard.failure.message)
+}

@@ -1,0 +1,44 @@
+import { isFailure } from '#contracts/errors'
+import type { ModelCandidate } from '#contracts/model/client'
+import type { Providers } from '#contracts/model/providers'
+import type { ActiveRun } from '#contracts/run/active-run'
+import type { RunRequest } from '#contracts/run/request'
+import { DEFAULT } from './resolve.js'
+import type { Standing } from './standing.js'
+
+/**
+ * Who answers a run. No opinion where nothing at all is configured here: a wire's own client has settings of its own.
+ */
+export async function answerers(
+  providers: Pick<Providers, 'resolve'>,
+  standing: Standing,
+  request: RunRequest,
+  run: ActiveRun,
+): Promise<readonly ModelCandidate[] | undefined> {
+  const resolution = (() => {
+    try {
+      return providers.resolve(request)
+    } catch (error) {
+      if (isFailure(error) && mayLeave(standing, request, error.details.provider)) return undefined
+      throw error
+    }
+  })()
+  if (resolution === undefined) return undefined
+  const { candidates, warning } = resolution
+  if (warning && !run.isResumed)
+    run.emit('prompt.warning', {
+      code: warning.code,
+      message: warning.message,
+      from_provider: warning.from,
+      to_provider: warning.to,
+      reason: warning.reason,
+    })
+  return candidates
+}
+
+function mayLeave(standing: Standing, { provider_name: name }: RunRequest, about: unknown): boolean {
+  const { bare, bareName } = standing
+  if (name && name !== DEFAULT && name !== bareName) return false
+  if (bare?.overlay !== undefined || standing.ready().length > 0) return false
+  return about === undefined || about === bareName
+}
