@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parsePicoUsd, priceOf, toUsd } from './cost.js'
+import { parsePicoUsd, priceOf, type Rates, toUsd } from './cost.js'
+import type { Usage } from './usage.js'
 
 const usage = (prompt: number, completion: number, cached = 0) => ({
   prompt_tokens: prompt,
@@ -40,4 +41,73 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('%d is no price', value =>
 
 test('exponents are read as they print', () => {
   expect([parsePicoUsd(1e-7), parsePicoUsd(2.5e-9), parsePicoUsd(1e21)]).toEqual([100_000n, 2_500n, 10n ** 33n])
+})
+
+/** A rate as a person writes it, up to six decimals, together with the exact millionths of a dollar it stands for. */
+const rate = fc.nat(200_000_000).map(micro => ({ micro: BigInt(micro), usd: micro / 1e6 }))
+const tokens = fc.nat(2_000_000)
+const priced = fc.record({ input: rate, output: rate, read: fc.option(rate), write: fc.option(rate) })
+const turn = fc.record({ prompt: tokens, completion: tokens, cached: fc.option(tokens), written: fc.option(tokens) })
+
+type Priced = typeof priced extends fc.Arbitrary<infer T> ? T : never
+type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never
+
+const ratesOf = ({ input, output, read, write }: Priced): Rates => ({
+  inputPerMillionUsd: input.usd,
+  outputPerMillionUsd: output.usd,
+  ...(read && { cacheReadPerMillionUsd: read.usd }),
+  ...(write && { cacheWritePerMillionUsd: write.usd }),
+})
+
+const usageOf = ({ prompt, completion, cached, written }: Turn): Usage => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  ...(cached !== null && { cached_prompt_tokens: cached }),
+  ...(written !== null && { cache_write_prompt_tokens: written }),
+})
+
+/** Token by token: each prompt token is read from a cache, put into one, or neither, and has one price. */
+function exactMicroPerMillion({ prompt, completion, cached, written }: Turn, prices: Priced): bigint {
+  const least = (a: number, b: number) => (a < b ? a : b)
+  const read = prices.read && prices.read.micro > 0n ? least(cached ?? 0, prompt) : 0
+  const put = prices.write && prices.write.micro > 0n ? least(written ?? 0, prompt - read) : 0
+  const plain = prompt - read - put
+  return (
+    BigInt(plain) * prices.input.micro +
+    BigInt(read) * (prices.read?.micro ?? 0n) +
+    BigInt(put) * (prices.write?.micro ?? 0n) +
+    BigInt(completion) * prices.output.micro
+  )
+}
+
+/** A fraction over ten to the twelfth as decimal text, by long division. */
+function decimalText(numerator: bigint): string {
+  const whole = numerator / 10n ** 12n
+  let rest = numerator % 10n ** 12n
+  let digits = ''
+  for (let place = 0; place < 12; place++) {
+    rest *= 10n
+    digits += String(rest / 10n ** 12n)
+    rest %= 10n ** 12n
+  }
+  return `${whole}.${digits}`
+}
+
+test('the price of any turn is the exact fraction, cached tokens included', () => {
+  fc.assert(
+    fc.property(turn, priced, (used, prices) => {
+      expect(priceOf(usageOf(used), ratesOf(prices))).toBe(exactMicroPerMillion(used, prices))
+    }),
+  )
+})
+
+test('the sum of many turns is the nearest number to the exact total', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(turn, priced), { minLength: 1, maxLength: 200 }), turns => {
+      const sum = turns.reduce((total, [used, prices]) => total + priceOf(usageOf(used), ratesOf(prices)), 0n)
+      const exact = turns.reduce((total, [used, prices]) => total + exactMicroPerMillion(used, prices), 0n)
+      expect(toUsd(sum)).toBe(Number(decimalText(exact)))
+    }),
+  )
 })

@@ -93,7 +93,7 @@ export class Directory {
       // The variable speaks of the vendor's address. One that was chosen over it stands as it is.
       const isSame = below !== undefined && below.entry.base_url === entry.base_url
       const { text, from } = isSame ? this.#baseUrlOf(below.entry) : { text: entry.base_url, from: undefined }
-      return this.#provider(name, { entry, version: OVERLAID, text, from, overlay }, entries)
+      return this.#provider(name, { entry, version: below?.version ?? OVERLAID, text, from, overlay }, entries)
     })
     this.#all = byName([...[...this.#contributed.values()].filter(({ name }) => !laid.has(name)), ...rows])
   }

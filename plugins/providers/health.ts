@@ -3,6 +3,8 @@ import type { ProviderHealth } from '#contracts/model/providers'
 import type { CarriedState, Observation } from './carried.js'
 import type { Provider } from './directory.js'
 
+const FRESH_MS = 60_000
+
 export interface HealthView {
   readonly health: ProviderHealth
   readonly error?: string
@@ -13,6 +15,8 @@ export interface HealthView {
  * changes: that a list could be read proves less.
  */
 export class Health {
+  readonly #askedAt = new Map<string, number>()
+
   constructor(
     private readonly state: Pick<CarriedState, 'seen'>,
     private readonly now: () => number,
@@ -39,13 +43,21 @@ export class Health {
     else if (!(seen?.isFromRun && seen.health === 'failed')) this.#note(provider, { health: 'ok', isFromRun: false })
   }
 
-  /** Milliseconds since anything was seen of it; infinite: never, at this address. */
-  ageOf(provider: Provider): number {
-    return this.now() - (this.#seen(provider)?.atMs ?? Number.NEGATIVE_INFINITY)
+  /** Is it time to ask again? What was seen or asked for within a minute is not. */
+  isDue(provider: Provider): boolean {
+    const asked = this.#askedAt.get(provider.name) ?? Number.NEGATIVE_INFINITY
+    return this.now() - Math.max(asked, this.#seen(provider)?.atMs ?? Number.NEGATIVE_INFINITY) > FRESH_MS
   }
 
+  /** Somebody is about to ask. */
+  asking({ name }: Provider): void {
+    this.#askedAt.set(name, this.now())
+  }
+
+  /** Its key or session is another. */
   forget(name: string): void {
     this.state.seen.delete(name)
+    this.#askedAt.delete(name)
   }
 
   #seen({ name, address }: Provider): Observation | undefined {

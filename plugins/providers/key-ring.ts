@@ -9,8 +9,9 @@ import { digestOf, newSalt, Seal, type Sealed } from './seal.js'
 type KeyRecord = { readonly address: string; readonly sealed: Sealed } | { readonly salt: string }
 
 const COLLECTION = { name: 'providers.keys', namespace: 'state' } as const
-/** No provider is named like this: holds the salt of the encryption. */
-const SALT = '#salt'
+const SALT = 'salt'
+/** Before a provider's name, whatever that is. */
+const OF = 'key:'
 const MOST_KEYS = 1000
 const LONGEST_KEY = 8192
 const PRINTABLE = /^[\x21-\x7e]+$/
@@ -45,7 +46,7 @@ export class KeyRing {
     if (!records.isDurable('state'))
       log.warn({}, 'provider keys have a secret but no database to be kept in: they end with this process')
     try {
-      const rows = await this.#records.scan({ tenantId: DEFAULT_TENANT, limit: MOST_KEYS })
+      const rows = await this.#records.scan({ tenantId: DEFAULT_TENANT, limit: MOST_KEYS + 1 })
       if (rows.length > 0) this.#unlock(rows, await this.#sealOf())
       this.#state.readUnder = under
     } catch (error) {
@@ -62,18 +63,20 @@ export class KeyRing {
         'invalid_request',
         `key: it must be at most ${LONGEST_KEY} printable ASCII characters without spaces inside`,
       )
+    if (!this.#state.keys.has(name) && this.#state.keys.size >= MOST_KEYS)
+      throw new Failure('invalid_request', `no more than ${MOST_KEYS} providers can have keys`)
     if (this.#records !== undefined) {
       const sealed = (await this.#sealOf()).close(secret, aboutOf(name, address))
-      await this.#records.put(DEFAULT_TENANT, name, { address, sealed })
-    } else if (!this.#state.keys.has(name) && this.#state.keys.size >= MOST_KEYS)
-      throw new Failure('invalid_request', `no more than ${MOST_KEYS} providers can have keys`)
+      await this.#records.put(DEFAULT_TENANT, OF + name, { address, sealed })
+    }
     this.#state.keys.set(name, { secret, address })
     this.#state.keyChanges.set(name, (this.#state.keyChanges.get(name) ?? 0) + 1)
   }
 
   #unlock(rows: readonly { readonly key: string; readonly value: KeyRecord }[], seal: Seal): void {
     const locked: string[] = []
-    for (const { key: name, value } of rows) {
+    for (const { key, value } of rows) {
+      const name = key.slice(OF.length)
       if ('salt' in value || this.#state.keys.has(name)) continue
       const secret = seal.open(value.sealed, aboutOf(name, value.address))
       if (secret === undefined) locked.push(name)

@@ -2,7 +2,7 @@ import { Failure } from '#contracts/errors'
 import type { ModelWish, Resolution } from '#contracts/model/providers'
 import type { ProvidersConfig } from './config.js'
 import type { Provider } from './directory.js'
-import { routeModel } from './route.js'
+import { type OwnServer, routeModel } from './route.js'
 import type { Standing } from './standing.js'
 
 /** What a request may name to ask whoever answers by default. */
@@ -61,15 +61,15 @@ export class Resolver {
     if (name !== '') return this.#chosen(name, model)
     if (model === '') return refuse(noModel(), DEFAULT)
     const { standing } = this
-    const own = this.#ownServer()
-    const route = routeModel(model, standing.routable(), own?.name)
-    const found = route && this.#at(route.provider, route.model)
-    if (found?.kind === 'target') return found
+    const own = this.#ownServer(true)
+    const route = routeModel(model, standing.routable(), own)
+    if (route) {
+      const found = this.#at(route.provider, route.model)
+      return found.kind === 'target' ? found : this.#withChoice(found)
+    }
+    // The vendor's own server may have a model nobody here knows yet; what else could have been meant?
     const { bare } = standing
-    // Somebody's own server has the models its owner says; the vendor's has those that nobody else is known to have.
-    if (bare && standing.isConfigured(bare) && (own !== undefined || route === undefined))
-      return this.#at(bare.name, model)
-    return found === undefined ? refuse(nothingSet(), DEFAULT) : this.#withChoice(found)
+    return bare && standing.isConfigured(bare) ? this.#at(bare.name, model) : refuse(nothingSet(), DEFAULT)
   }
 
   /** Tells who could answer, were one of their models the default. */
@@ -121,7 +121,7 @@ export class Resolver {
     const chosen = settings.provider === '' ? undefined : standing.directory.find(settings.provider)
     const id = chosen && standing.fit(chosen, model)
     if (chosen && id !== undefined) return this.#at(chosen.name, id)
-    const route = routeModel(model, standing.routable(), this.#ownServer()?.name)
+    const route = routeModel(model, standing.routable(), this.#ownServer(false))
     if (route) return this.#at(route.provider, route.model)
     return chosen ? this.#at(chosen.name, model) : refuse(standing.unknownModel(model), DEFAULT)
   }
@@ -168,9 +168,10 @@ export class Resolver {
   }
 
   /** A server under the bare client's name that is not its vendor's. */
-  #ownServer(): Provider | undefined {
+  #ownServer(takesSlashes: boolean): OwnServer | undefined {
     const { bare } = this.standing
-    return bare && this.standing.isConfigured(bare) && this.standing.takesAnything(bare) ? bare : undefined
+    const isOwn = bare && this.standing.isConfigured(bare) && this.standing.takesAnything(bare)
+    return isOwn ? { provider: bare.name, takesSlashes } : undefined
   }
 }
 

@@ -9,19 +9,25 @@ export interface Routable {
   hasListed(model: string): boolean
 }
 
+/** A configured server of the deployment's own, which is taken to have every model. */
+export interface OwnServer {
+  readonly provider: string
+  /** Also ids with a `/`, which otherwise are the aggregator's. */
+  readonly takesSlashes: boolean
+}
+
 export interface Route {
   readonly provider: string
   readonly model: string
 }
 
 /**
- * Who has a model. `providers` in the order of their names; `anything` names a configured server of the deployment's own
- * that is taken to have every model. Undefined: nobody has it.
+ * Who has a model; undefined: nobody. `providers` in the order of their names.
  *
  * In this order: a configured provider that states it; one that lists it; the own server; for ids with a `/` the
  * aggregator, configured or not; a provider that states it and lacks its key. Of equals the first, configured ones before others.
  */
-export function routeModel(model: string, providers: readonly Routable[], anything?: string): Route | undefined {
+export function routeModel(model: string, providers: readonly Routable[], own?: OwnServer): Route | undefined {
   const stating = providers.flatMap(provider => {
     const id = provider.stated(model)
     return id === undefined ? [] : [{ provider, model: id }]
@@ -31,7 +37,7 @@ export function routeModel(model: string, providers: readonly Routable[], anythi
   const listing = configuredFirst(providers.filter(provider => provider.hasListed(model)))
   if (listing && (listing.isConfigured || stating.length === 0)) return { provider: listing.name, model }
   const aggregator = model.includes('/') ? configuredFirst(providers.filter(one => one.isAggregator)) : undefined
-  if (anything !== undefined && aggregator === undefined) return { provider: anything, model }
+  if (own && (own.takesSlashes || aggregator === undefined)) return { provider: own.provider, model }
   if (aggregator) return { provider: aggregator.name, model: aggregator.stated(model) ?? model }
   const [first] = stating
   return first && { provider: first.provider.name, model: first.model }
