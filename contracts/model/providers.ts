@@ -68,7 +68,8 @@ export interface Resolution {
     readonly message: string
     /** Why the wish could not be met, as the refusal would have said it. */
     readonly reason: string
-    readonly from: string
+    /** Absent: no provider is known to have the model. */
+    readonly from?: string
     readonly to: string
   }
 }

@@ -22,10 +22,14 @@ export interface Targets {
   readonly warning?: NonNullable<Resolution['warning']>
 }
 
-/** Somebody to ask; or why there is nobody, and who would have been it. */
-type Aim =
-  | { readonly kind: 'target'; readonly target: Target }
-  | { readonly kind: 'refused'; readonly failure: Failure; readonly from: string }
+/** Why there is nobody to ask, and who it would have been. */
+interface Refused {
+  readonly kind: 'refused'
+  readonly failure: Failure
+  readonly from: string | undefined
+}
+
+type Aim = { readonly kind: 'target'; readonly target: Target } | Refused
 
 /** Turns wishes into targets: routing, the deployment's default, and what takes over where the wish allows it. */
 export class Resolver {
@@ -44,15 +48,9 @@ export class Resolver {
       return { targets: [asked.target] }
     }
     const first = asked.kind === 'target' ? asked.target : this.#instead(wish)
-    if (first === undefined) throw (asked as Extract<Aim, { kind: 'refused' }>).failure
+    if (first === undefined) throw (asked as Refused).failure
     const targets = distinct([first, ...this.#others(wish)])
-    if (asked.kind === 'target') return { targets }
-    const { failure, from } = asked
-    const message = `${from} cannot be asked; ${first.as} is asked for ${first.model} instead`
-    return {
-      targets,
-      warning: { code: 'provider_fallback', message, reason: failure.message, from, to: first.as },
-    }
+    return asked.kind === 'target' ? { targets } : { targets, warning: warningOf(asked, wish, first) }
   }
 
   /** What answers a run that wishes nothing. */
@@ -73,7 +71,7 @@ export class Resolver {
   }
 
   /** Tells who could answer, were one of their models the default. */
-  #withChoice(found: Extract<Aim, { kind: 'refused' }>): Aim {
+  #withChoice(found: Refused): Aim {
     const ready = this.standing.ready()
     if (ready.length === 0) return found
     const hint = `or choose a model of ${ready.join(' or ')}, which can be asked: set SVC_MODEL`
@@ -123,7 +121,7 @@ export class Resolver {
     if (chosen && id !== undefined) return this.#at(chosen.name, id)
     const route = routeModel(model, standing.routable(), this.#ownServer(false))
     if (route) return this.#at(route.provider, route.model)
-    return chosen ? this.#at(chosen.name, model) : refuse(standing.unknownModel(model), DEFAULT)
+    return chosen ? this.#at(chosen.name, model) : refuse(standing.unknownModel(model), undefined)
   }
 
   /** The server that answers by default, asked for this very model. */
@@ -185,7 +183,14 @@ const nothingSet = () =>
       'SVC_PROVIDER=fake with SVC_FAKE_TURNS=<turns file>',
   )
 
-const refuse = (failure: Failure, from: string): Aim => ({ kind: 'refused', failure, from })
+const refuse = (failure: Failure, from: string | undefined): Aim => ({ kind: 'refused', failure, from })
+
+function warningOf({ failure, from }: Refused, { model = '' }: ModelWish, first: Target): Targets['warning'] & object {
+  const why = from === undefined ? `no provider is known to have "${model.slice(0, 100)}"` : `${from} cannot be asked`
+  const message = `${why}; ${first.as} is asked for ${first.model} instead`
+  const warning = { code: 'provider_fallback', message, reason: failure.message, to: first.as } as const
+  return from === undefined ? warning : { ...warning, from }
+}
 
 const targetOf = (aim: Aim | undefined): Target | undefined => (aim?.kind === 'target' ? aim.target : undefined)
 

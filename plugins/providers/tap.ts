@@ -29,7 +29,7 @@ export async function answerers(
     run.emit('prompt.warning', {
       code: warning.code,
       message: warning.message,
-      from_provider: warning.from,
+      ...(warning.from !== undefined && { from_provider: warning.from }),
       to_provider: warning.to,
       reason: warning.reason,
     })
