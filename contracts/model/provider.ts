@@ -51,8 +51,6 @@ export const QUIRKS = Object.freeze({
   reasoningPassback: 'reasoning_content_passback',
   /** `parallel_tool_calls: false` is sent with tools. */
   noParallelToolCalls: 'no_parallel_tool_calls',
-  /** The base URL is the whole root: no version segment is put behind it. */
-  noVersionSegment: 'no_version_segment',
 })
 
 /** A provider as data. Its name is the key it is listed under. */

@@ -58,6 +58,7 @@ export class Checks {
     const late = new Promise<never>((_, reject) => {
       patience.addEventListener('abort', () => reject(new Error(SLOW)), { once: true })
     })
+    late.catch(() => undefined)
     try {
       await Promise.race([late, session(patience)])
       this.#note(provider, undefined)

@@ -90,9 +90,12 @@ export class Directory {
       const standing = this.#all.get(name)
       if (standing?.overlay === overlay && !entry.models_from) return standing
       const below = this.#contributed.get(name)
-      // The variable speaks of the vendor's address. One that was chosen over it stands as it is.
-      const isSame = below !== undefined && below.entry.base_url === entry.base_url
-      const { text, from } = isSame ? this.#baseUrlOf(below.entry) : { text: entry.base_url, from: undefined }
+      // The variable speaks of the catalog's address. One that was chosen over that stands as it is.
+      const isSame =
+        below !== undefined &&
+        below.entry.base_url === entry.base_url &&
+        below.entry.base_url_env === entry.base_url_env
+      const { text, from } = isSame ? this.#baseUrlOf(entry) : { text: entry.base_url, from: undefined }
       return this.#provider(name, { entry, version: below?.version ?? OVERLAID, text, from, overlay }, entries)
     })
     this.#all = byName([...[...this.#contributed.values()].filter(({ name }) => !laid.has(name)), ...rows])

@@ -20,7 +20,9 @@ export function checkDefault(
   if (provider !== '' && standing.directory.find(provider) === undefined)
     throw standing.unknownProvider('SVC_PROVIDER', provider)
   const standard = resolver.standard()
-  // The bare client's own plugin speaks for itself when there is nothing else.
-  if (standard.kind === 'target' || (provider === '' && standing.ready().length === 0)) return
+  if (standard.kind === 'target') return
+  // The bare client may have settings of its own, and speaks for itself.
+  const { provider: about = standing.bareName } = standard.failure.details
+  if (provider === '' && about === standing.bareName && standing.ready().length === 0) return
   log.warn({ provider: standard.from }, standard.failure.message)
 }
