@@ -105,15 +105,13 @@ protocol = "echo"
 models.cord-1.context_window = 3000
 `
 
+/** Nobody answers but the providers of the test. */
+const BENCH: Partial<ReloadBenchOptions> = { plugins: { 'echo-wire': ECHO_WIRE }, settings: { provider: '' } }
+
 async function boot(options: Partial<ReloadBenchOptions> = {}): Promise<ReloadBench> {
   acme = await startUpstream('acme')
   bolt = await startUpstream('bolt')
-  live = await bootOnCopy({
-    modelUrl: 'http://127.0.0.1:9/v1',
-    plugins: { 'echo-wire': ECHO_WIRE },
-    config: config(),
-    ...options,
-  })
+  live = await bootOnCopy({ ...BENCH, config: config(), ...options })
   return live
 }
 
@@ -294,7 +292,7 @@ test('a refused key shows in the health of its provider; a check asks those that
 })
 
 test('a run that may goes on with the next provider; the first choice and the reason are told', async () => {
-  const bench = await boot({ settings: { retry_max_attempts: 1 } })
+  const bench = await boot({ settings: { provider: '', retry_max_attempts: 1 } })
   acme.status = 503
   const events = await bench.run({ prompt: 'hi', allow_fallback: true, fallback_providers: ['bolt', 'cord'] })
   expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'from bolt' } })
@@ -331,10 +329,9 @@ test('kept keys come back after a restart with the secret they were kept with', 
   const { stop } = first
   await first.daemon.stop()
   const again = await bootOnCopy({
-    modelUrl: 'http://127.0.0.1:9/v1',
+    ...BENCH,
     isDurable: true,
     dir: first.dir,
-    plugins: { 'echo-wire': ECHO_WIRE },
     config: config(),
     environment: { SVC_PROVIDER_KEYS_SECRET: 'a long enough secret' },
   })
