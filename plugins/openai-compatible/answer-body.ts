@@ -7,6 +7,8 @@ import { SseReader } from './sse-reader.js'
 export interface AnswerBody {
   push(bytes: Buffer): ModelOutcome | undefined
   end(): ModelOutcome
+  /** What is known when the connection breaks; absent: only that it broke. */
+  endCut?(): ModelOutcome
 }
 
 const failed = (failure: ModelFailure): ModelOutcome => ({ kind: 'failed', failure })
@@ -129,5 +131,9 @@ export class RefusedBody implements AnswerBody {
   end(): ModelOutcome {
     const body = Buffer.concat(this.pieces).toString('utf8')
     return failed(httpFailure({ ...this.answer, body }, this.apiKey, Date.now()))
+  }
+
+  endCut(): ModelOutcome {
+    return this.end()
   }
 }

@@ -71,7 +71,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController | undefined, error: unknown): void {
     this.isEnded = true
     clearTimeout(this.grace)
-    this.settle({ kind: 'failed', failure: transportFailure(this.host, error) })
+    if (this.isSettled) return
+    const outcome = this.body?.endCut?.()
+    this.settle(outcome ?? { kind: 'failed', failure: transportFailure(this.host, error) })
   }
 
   private cancel(): void {
