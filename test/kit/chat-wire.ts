@@ -1,3 +1,5 @@
+import type { Usage } from '#contracts/run/usage'
+
 /** One answer of a scripted model, in words of no particular wire. */
 export interface ScriptedTurn {
   readonly text?: string
@@ -6,27 +8,52 @@ export interface ScriptedTurn {
   readonly thinking?: string
   readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly arguments: string | object }[]
   /** `null`: none is reported. Default: 10 and 5 tokens. */
-  readonly usage?: { readonly prompt: number; readonly completion: number; readonly cached?: number } | null
+  readonly usage?: ScriptedUsage | null
   readonly finish?: string
 }
 
+/** Tokens of a scripted answer; `cached` and `cacheWritten` are part of `prompt`, `reasoning` of `completion`. */
+export interface ScriptedUsage {
+  readonly prompt: number
+  readonly completion: number
+  readonly cached?: number
+  readonly cacheWritten?: number
+  readonly reasoning?: number
+}
+
 /** How abstract turns look on a provider's wire; the contract suite speaks every wire through one of these. */
-export interface ModelWire {
+export interface ScriptedWire {
   /** Path that requests end with. */
   readonly path: string
-  /** The frames of a streamed answer, the last one ending it. */
+  /**
+   * The frames of a streamed answer: all that comes before the first chunk, each chunk, and the rest, the last one ending
+   * it. A frame is what is written at once; it may hold several events.
+   */
   frames(turn: ScriptedTurn): readonly string[]
   /** A frame that is cut or garbled inside. */
   readonly malformedFrame: string
   /** Body of an HTTP error. */
   error(message: string, code?: string): string
+  /** More frames that are none: wrong types instead of wrong JSON. */
+  readonly malformedFrames?: readonly string[]
+  /** Whole answers, each with one of the ways in which servers of this wire report usage. */
+  readonly usageForms?: readonly UsageForm[]
+  /** What the vendors behind this wire say when a request is too long for a model. */
+  readonly tooLong?: readonly { readonly status: number; readonly message: string; readonly code?: string }[]
+}
+
+export interface UsageForm {
+  readonly name: string
+  readonly frames: readonly string[]
+  readonly usage: Usage
 }
 
 /** Chat completions, as OpenAI streams them. */
-export const CHAT_WIRE: ModelWire = {
+export const CHAT_WIRE: ScriptedWire = {
   path: '/chat/completions',
   frames: chatFrames,
   malformedFrame: 'data: {"choices":[{"index":0,"delta":{"content":"ab\n\n',
+  malformedFrames: ['[]', '7', 'null', '"text"', '{"choices":', '\u0000'].map(data => `data: ${data}\n\n`),
   error: (message, code) => JSON.stringify({ error: { message, type: 'error', code: code ?? null } }),
 }
 
@@ -52,14 +79,17 @@ export const chatDelta = (delta: object, finish: string | null = null): string =
 export const chatFrame = (fields: object): string =>
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', ...fields })}\n\n`
 
-const usageFrame = ({ prompt, completion, cached }: NonNullable<ScriptedTurn['usage']>) =>
+const usageFrame = ({ prompt, completion, cached, cacheWritten, reasoning }: ScriptedUsage) =>
   chatFrame({
     choices: [],
     usage: {
       prompt_tokens: prompt,
       completion_tokens: completion,
       total_tokens: prompt + completion,
-      ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+      ...(cached === undefined && cacheWritten === undefined
+        ? {}
+        : { prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWritten } }),
+      ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
     },
   })
 

@@ -1,12 +1,13 @@
-import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ModelClient } from '#contracts/model/client'
-import type { ModelWire, ScriptedTurn } from './chat-wire.js'
+import type { ScriptedTurn, ScriptedWire } from './chat-wire.js'
+import { describeModelFaults } from './model-faults.js'
 import { type ModelServer, type Respond, startModelServer } from './model-server.js'
+import { loopTurns, stream } from './model-stream.js'
 import { playTurn } from './model-turn.js'
 
 export interface ModelSubject {
-  readonly wire: ModelWire
+  readonly wire: ScriptedWire
   /** A client that talks to `origin` with this key and takes `idleMs` of silence for a stall. */
   open(settings: { readonly origin: string; readonly apiKey: string; readonly idleMs: number }): ModelClient
   close(client: ModelClient): Promise<void>
@@ -173,14 +174,20 @@ export function describeModelClient(name: string, { wire, open, close }: ModelSu
     })
 
     test('a malformed chunk fails the turn and says where', async () => {
+      const frames = wire.frames({ chunks: ['a', 'b'] })
       const { client } = await given((_, response) => {
-        const [first = '', second = '', ...rest] = wire.frames({ chunks: ['a', 'b'] })
+        const [first = '', second = '', ...rest] = frames
         stream(response).end([first, second, wire.malformedFrame, ...rest].join(''))
       })
       const { outcome, text } = await playTurn(client)
+      const before =
+        frames
+          .slice(0, 2)
+          .join('')
+          .match(/^data:/gm)?.length ?? 0
       expect(outcome).toMatchObject({
         kind: 'failed',
-        failure: { category: 'other', message: expect.stringMatching(/chunk 3\b/) },
+        failure: { category: 'other', message: expect.stringMatching(new RegExp(`chunk ${before + 1}\\b`)) },
       })
       expect(text).toBe('a')
     })
@@ -218,7 +225,9 @@ export function describeModelClient(name: string, { wire, open, close }: ModelSu
       [401, `bad key ${API_KEY}`, 'invalid_api_key', 'auth'],
       [403, 'not allowed', undefined, 'auth'],
       [404, 'no such model', 'model_not_found', 'other'],
+      [408, 'you were too slow', undefined, 'other'],
       [413, 'too large', undefined, 'context_length'],
+      [422, 'messages.0.content: field required', undefined, 'other'],
       [429, 'slow down', 'rate_limit_exceeded', 'retryable'],
       [500, 'oops', undefined, 'retryable'],
       [502, '<html><style>b{}</style><h1>Bad <b>gateway</b></h1></html>', undefined, 'retryable'],
@@ -319,12 +328,6 @@ export function describeModelClient(name: string, { wire, open, close }: ModelSu
       expect(new Set(turns.map(turn => turn.text))).toEqual(new Set(['ab']))
     })
   })
-}
 
-const stream = (response: ServerResponse): ServerResponse =>
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-
-/** Lets the event loop go round so often, so that what was written has been read. */
-async function loopTurns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
+  describeModelFaults(name, wire, given)
 }
