@@ -1,36 +1,34 @@
 import { Failure } from '#contracts/errors'
 
-/** Where requests go. */
+/** Where requests go. Paths carry the query of the base URL. */
 export interface Endpoint {
   readonly origin: string
-  /** Path and query of the chat-completions endpoint. */
-  readonly path: string
   /** Host with port, for messages. */
   readonly host: string
-  readonly isOpenAi: boolean
+  readonly chatPath: string
+  readonly responsesPath: string
+  readonly modelsPath: string
 }
 
-const VERSION_SEGMENT = /\/v\d+[a-z0-9]*(?:\/|$)/
-
 /**
- * Reads a base URL. A base without a version segment (`http://localhost:8000`) gets `/v1`; one that has it
- * (`…/v1`, `…/v1beta/openai`) is taken as it is.
+ * Reads a base URL. One with a path is the root of the API and taken as it is (`…/v1`, `…/v1beta/openai`,
+ * `…/backend-api/codex`), as the vendor's own package does; one without (`http://localhost:8000`) gets `/v1`.
+ * `setting` is what a refusal calls it.
  */
-export function parseEndpoint(baseUrl: string): Endpoint {
+export function parseEndpoint(baseUrl: string, setting: string): Endpoint {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw refused('it must be an absolute http(s) URL such as https://api.openai.com/v1')
+    throw refused(setting, 'it must be an absolute http(s) URL such as https://api.openai.com/v1')
   if (url.username !== '' || url.password !== '')
-    throw refused('it must not carry a user name or password; put the key in OPENAI_API_KEY')
-  const root = url.pathname.replace(/\/+$/, '')
-  const versioned = VERSION_SEGMENT.test(root) ? root : `${root}/v1`
+    throw refused(setting, 'it must not carry a user name or password; give the key as a key')
+  const root = url.pathname.replace(/\/+$/, '') || '/v1'
   return {
     origin: url.origin,
-    path: `${versioned}/chat/completions${url.search}`,
     host: url.host,
-    isOpenAi: url.hostname === 'api.openai.com',
+    chatPath: `${root}/chat/completions${url.search}`,
+    responsesPath: `${root}/responses${url.search}`,
+    modelsPath: `${root}/models${url.search}`,
   }
 }
 
-const refused = (why: string) =>
-  new Failure('not_configured', `OPENAI_BASE_URL (plugins.openai-compatible.baseUrl) cannot be used: ${why}`)
+const refused = (setting: string, why: string) => new Failure('not_configured', `${setting} cannot be used: ${why}`)

@@ -4,9 +4,27 @@ import { parseErrorBody, type ServerError } from './error-text.js'
 /** No server makes us wait longer than this. */
 const MAX_RETRY_AFTER_MS = 30_000
 const RETRYABLE: ReadonlySet<number> = new Set([429, 500, 502, 503, 529])
-const TOO_LONG =
-  /context.?(?:length|window|size)|maximum context|too many (?:input )?tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length|exceeds? the (?:model'?s? )?max/i
-const REFUSED_CONTENT = /content.?(?:filter|policy|management)|moderation|safety system/i
+/** What vendors behind this wire say of a request that is too long for the model; each has a row in a test. */
+const TOO_LONG = new RegExp(
+  [
+    'context.?(?:length|window|size|limit)',
+    'maximum (?:context|prompt|model) length',
+    'maximum length of the model',
+    'maximum number of tokens allowed',
+    'too many (?:input |prompt )?tokens',
+    '(?:prompt|input|request)(?: is)? too (?:long|large)',
+    'too large for model',
+    'reduce the length',
+    'exceed(?:s|ed)? (?:the )?(?:model.?s? )?(?:max|token limit)',
+    'token count of \\d+ exceeds',
+    'range of input length',
+    'tokens? \\+ .?max_new_tokens',
+    'input length and .?max_tokens.? exceed',
+  ].join('|'),
+  'i',
+)
+const REFUSED_CONTENT =
+  /content.?(?:filter|policy|management)|usage polic|moderation|safety system|(?:bio|cyber|content)_policy|data_inspection/i
 
 export interface RefusedAnswer {
   readonly host: string

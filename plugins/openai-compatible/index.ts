@@ -1,29 +1,27 @@
 import { definePlugin, STAGE } from '#contracts/plugin'
-import { ChatCompletionsClient } from './chat-client.js'
-import { DEFAULT_BASE_URL, OpenAiCompatibleConfig } from './config.js'
-import { parseEndpoint } from './endpoint.js'
-import { NOTHING_SET, PROVIDER, resolveCandidates } from './resolve.js'
+import { MODEL_WIRES } from '#contracts/ports'
+import { openBareClient } from './bare-client.js'
+import { OpenAiCompatibleConfig } from './config.js'
+import { KEYLESS, PROVIDER, resolveCandidates } from './resolve.js'
+import { openAiWire } from './wire.js'
 
 export const plugin = definePlugin({
   name: 'openai-compatible',
   config: OpenAiCompatibleConfig,
+  contributes: [MODEL_WIRES],
   honours: ['model', 'provider_name', 'reasoning_effort'],
   register(scope) {
     const { config } = scope
-    const endpoint = parseEndpoint(config.baseUrl || DEFAULT_BASE_URL)
-    const apiKey = config.apiKey.trim()
-    const lacksKey = apiKey === '' && endpoint.isOpenAi
-    if (lacksKey && config.provider !== 'fake') scope.log.warn({ provider: PROVIDER }, NOTHING_SET)
-
-    const client = new ChatCompletionsClient(PROVIDER, {
-      endpoint,
-      apiKey,
+    const limits = {
       idleMs: config.idleTimeoutSeconds * 1000,
       headersMs: config.headerTimeoutSeconds * 1000,
       connectMs: config.connectTimeoutSeconds * 1000,
-    })
-    scope.defer(() => client.close())
-    const standard = { model: config.model, client, lacksKey }
-    scope.tap('providerResolving', async request => resolveCandidates(request, standard), { stage: STAGE.last })
+    }
+    scope.contribute(MODEL_WIRES, openAiWire(limits))
+
+    const bare = openBareClient(config, limits)
+    scope.defer(() => bare.client.close())
+    if (bare.lacksKey && config.provider === '') scope.log.info({ provider: PROVIDER }, KEYLESS)
+    scope.tap('providerResolving', async request => resolveCandidates(request, bare), { stage: STAGE.last })
   },
 })

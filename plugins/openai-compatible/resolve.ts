@@ -11,6 +11,10 @@ export const NOTHING_SET =
   'no model provider is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL to an OpenAI-compatible server ' +
   '(a local one needs no key), or SVC_PROVIDER=fake with SVC_FAKE_TURNS=<turns file>'
 
+/** Said at start; whether it matters depends on what else answers. */
+export const KEYLESS =
+  'no OPENAI_API_KEY and no OPENAI_BASE_URL: a run that no other provider takes fails, and says what to set'
+
 /**
  * The last resort of provider resolution: the bare client. No opinion about a run that names another provider;
  * a `Failure` that says what to set when the client has no key and needs one.

@@ -16,6 +16,7 @@ export function parseUsage(value: unknown): Usage | undefined {
     completion_tokens: completion ?? Math.max(0, (total ?? 0) - (prompt ?? 0)),
     total_tokens: total ?? (prompt ?? 0) + (completion ?? 0),
     ...named('cached_prompt_tokens', firstCount(input.cached_tokens, value.prompt_cache_hit_tokens)),
+    ...named('cache_write_prompt_tokens', firstCount(input.cache_write_tokens, value.cache_creation_input_tokens)),
     ...named('reasoning_tokens', firstCount(output.reasoning_tokens)),
     ...named('input_audio_tokens', firstCount(input.audio_tokens)),
     ...named('output_audio_tokens', firstCount(output.audio_tokens)),

@@ -1,101 +1,43 @@
 /**
- * CPU of one streamed turn in the provider layer: a raw undici loop, the `openai` package's own stream, and ours, in
- * interleaved rounds against a server in another process. `node dist/test/bench/model-wire.js [rounds] [turns per round]`.
+ * CPU of one streamed turn in the provider layer, for both APIs of OpenAI: a raw undici loop, the vendor's package, the
+ * package with our transport and reader behind it, and ours, in interleaved rounds against a server in another process;
+ * then what the package costs to load. `node dist/test/bench/model-wire.js [rounds] [turns per round]`.
  */
 import { fork } from 'node:child_process'
-import { once, setMaxListeners } from 'node:events'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import OpenAI from 'openai'
-import { Agent, request } from 'undici'
 import { CHAT_WIRE } from '#test/kit/chat-wire'
 import { startModelServer } from '#test/kit/model-server'
-import { modelRequest } from '#test/kit/model-turn'
-import { ChatCompletionsClient } from '../../plugins/openai-compatible/chat-client.js'
-import { parseEndpoint } from '../../plugins/openai-compatible/endpoint.js'
-import { RequestBodyWriter } from '../../plugins/openai-compatible/request-body.js'
+import { RESPONSES_WIRE } from '#test/kit/responses-wire'
+import { BodyWriter } from '../../plugins/openai-compatible/body-writer.js'
+import { chatForm } from '../../plugins/openai-compatible/chat-body.js'
+import type { ColdFigures } from './wire-cold.js'
+import { type Api, ours, packageSendsWeRead, REQUEST, rawUndici, type Turn, wholePackage } from './wire-subjects.js'
 
 const AT_ONCE = 16
-const TOOLS = ['echo', 'bash'].map(name => ({
-  name,
-  description: name,
-  parameters: { type: 'object', properties: {} },
-}))
-const REQUEST = modelRequest({ tools: TOOLS })
-const SINK = { part() {}, drained: () => undefined }
-const NEVER = new AbortController().signal
-
-setMaxListeners(0, NEVER)
+const COLD_STARTS = 7
 
 /** The model asked for names the number of chunks. */
 async function serve(): Promise<void> {
-  const answers = new Map<number, Buffer>()
+  const answers = new Map<string, Buffer>()
   const server = await startModelServer((call, response) => {
-    const chunks = Number(call.body?.model) || 20
-    const answer =
-      answers.get(chunks) ??
-      Buffer.from(CHAT_WIRE.frames({ chunks: Array.from({ length: chunks }, () => 'token ') }).join(''))
-    answers.set(chunks, answer)
+    const wire = call.path.endsWith(RESPONSES_WIRE.path) ? RESPONSES_WIRE : CHAT_WIRE
+    const count = Number(call.body?.model) || 20
+    const key = `${wire.path} ${count}`
+    const chunks = () => Array.from({ length: count }, () => 'token ')
+    const answer = answers.get(key) ?? Buffer.from(wire.frames({ chunks: chunks() }).join(''))
+    answers.set(key, answer)
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer)
   })
   process.send?.(server.origin)
 }
 
-/** What `floors/agent.mjs` does: no bounds, no errors, no abort. */
-function rawUndici(origin: string): () => Promise<number> {
-  const dispatcher = new Agent({ pipelining: 1 })
-  const headers = { 'content-type': 'application/json', authorization: 'Bearer x' }
-  const body = () => new RequestBodyWriter().write(REQUEST)
-  return async () => {
-    const response = await request(`${origin}/v1/chat/completions`, {
-      method: 'POST',
-      dispatcher,
-      headers,
-      body: body(),
-    })
-    response.body.setEncoding('utf8')
-    let text = ''
-    let tail = ''
-    for await (const piece of response.body) {
-      const events = (tail + piece).split('\n\n')
-      tail = events.pop() ?? ''
-      for (const event of events)
-        if (event !== 'data: [DONE]') text += JSON.parse(event.slice(6)).choices[0]?.delta.content ?? ''
-    }
-    return text.length
-  }
-}
-
-function openAiPackage(origin: string): () => Promise<number> {
-  const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'x', maxRetries: 0 })
-  const tools = TOOLS.map(tool => ({ type: 'function' as const, function: tool }))
-  return async () => {
-    let text = ''
-    const stream = await client.chat.completions.create({
-      model: 'scripted',
-      stream: true,
-      stream_options: { include_usage: true },
-      messages: [
-        { role: 'system', content: 'be brief' },
-        { role: 'user', content: 'hello' },
-      ],
-      tools,
-    })
-    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
-    return text.length
-  }
-}
-
-function ours(origin: string, model = 'scripted'): () => Promise<number> {
-  const settings = { apiKey: 'x', idleMs: 120_000, headersMs: 600_000, connectMs: 30_000 }
-  const client = new ChatCompletionsClient('openai', { endpoint: parseEndpoint(origin), ...settings })
-  return async () => {
-    const outcome = await client.answer({ ...REQUEST, model }, SINK, NEVER)
-    if (outcome.kind === 'failed') throw new Error(outcome.failure.message)
-    return outcome.text.length
-  }
-}
-
-async function cpuMsPerTurn(turn: () => Promise<number>, turns: number, atOnce = AT_ONCE): Promise<number> {
+async function cpuMsPerTurn(turn: Turn, turns: number, atOnce = AT_ONCE): Promise<number> {
   let left = turns
   const before = process.cpuUsage()
   const worker = async () => {
@@ -106,16 +48,60 @@ async function cpuMsPerTurn(turn: () => Promise<number>, turns: number, atOnce =
   return (user + system) / 1000 / turns
 }
 
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+const spread = (values: readonly number[], digits: number) => ({
+  median: median(values).toFixed(digits),
+  min: Math.min(...values).toFixed(digits),
+  max: Math.max(...values).toFixed(digits),
+})
+
+async function measureTurns(origin: string, rounds: number, turns: number): Promise<void> {
+  const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'x', maxRetries: 0 })
+  const subjects: Record<string, Turn> = {
+    'chat: raw undici': rawUndici(origin, ''),
+    'chat: the package': wholePackage(client, ''),
+    'chat: the package sends, we read': packageSendsWeRead(OpenAI, origin),
+    'chat: ours': ours(origin, ''),
+    'responses: raw undici': rawUndici(origin, 'responses'),
+    'responses: the package': wholePackage(client, 'responses'),
+    'responses: ours': ours(origin, 'responses'),
+  }
+  const figures = new Map(Object.keys(subjects).map(name => [name, [] as number[]]))
+  for (let round = -1; round < rounds; round++)
+    for (const [name, turn] of Object.entries(subjects)) {
+      const cpuMs = await cpuMsPerTurn(turn, turns)
+      if (round >= 0) figures.get(name)?.push(cpuMs)
+    }
+  console.log('CPU ms per turn of 20 chunks')
+  console.table([...figures].map(([name, values]) => ({ name, ...spread(values, 3) })))
+}
+
+async function measureChunks(origin: string): Promise<void> {
+  const table: object[] = []
+  for (const api of ['', 'responses'] satisfies Api[])
+    for (const chunks of [1, 20, 1000, 100_000]) {
+      const many = Math.max(3, Math.min(1000, 200_000 / chunks))
+      await cpuMsPerTurn(ours(origin, api, String(chunks)), Math.ceil(many / 4), 1)
+      const cpuMs = await cpuMsPerTurn(ours(origin, api, String(chunks)), many, 1)
+      const perTurn = (cpuMs * 1000).toFixed(0)
+      table.push({
+        api: api || 'chat',
+        chunks,
+        'µs a turn': perTurn,
+        'µs a chunk': ((cpuMs * 1000) / chunks).toFixed(2),
+      })
+    }
+  console.table(table)
+}
 
 function bodyCpuMs(messageCount: number): number {
-  const writer = new RequestBodyWriter()
+  const writer = new BodyWriter(chatForm(false))
   const messages = Array.from({ length: messageCount }, (_, index) => ({
     role: 'user' as const,
     content: `${index} ${'word '.repeat(60)}`,
   }))
   const stored = { ...REQUEST, messages }
-  const once = () => writer.write(stored)
+  const once = () => writer.write(stored, { model: REQUEST.model, isSerial: false })
   for (let warm = 0; warm < 200; warm++) once()
   const before = process.cpuUsage()
   for (let turn = 0; turn < 200; turn++) once()
@@ -123,33 +109,51 @@ function bodyCpuMs(messageCount: number): number {
   return (user + system) / 200_000
 }
 
+/** The package as published, and in one file as `dist/vendor` would hold it. */
+async function measureLoading(origin: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'model-wire-'))
+  try {
+    const bundle = join(folder, 'openai.mjs')
+    await build({
+      stdin: { contents: "export { OpenAI } from 'openai'", resolveDir: process.cwd() },
+      outfile: bundle,
+      bundle: true,
+      minifySyntax: true,
+      minifyWhitespace: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+    })
+    const figures = new Map(['ours', 'package', bundle].map(subject => [subject, [] as ColdFigures[]]))
+    for (let start = 0; start < COLD_STARTS; start++)
+      for (const [subject, values] of figures) values.push(await coldStart(subject, origin))
+    console.table(
+      [...figures].map(([subject, values]) => ({
+        name: { ours: 'ours', package: 'the package sends, we read' }[subject] ?? 'the same, bundled',
+        'load ms': median(values.map(({ loadMs }) => loadMs)).toFixed(1),
+        'load CPU ms': median(values.map(({ loadCpuMs }) => loadCpuMs)).toFixed(1),
+        'RSS MB after a turn': median(values.map(({ rssMb }) => rssMb)).toFixed(1),
+      })),
+    )
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function coldStart(subject: string, origin: string): Promise<ColdFigures> {
+  const child = fork(join(import.meta.dirname, 'wire-cold.js'), [subject, origin])
+  const [figures] = (await once(child, 'message')) as [ColdFigures]
+  return figures
+}
+
 async function measure(rounds: number, turns: number): Promise<void> {
   const server = fork(fileURLToPath(import.meta.url), ['--server'])
   const [origin] = (await once(server, 'message')) as [string]
-  const subjects = { 'raw undici': rawUndici(origin), 'openai package': openAiPackage(origin), ours: ours(origin) }
-  const figures = new Map(Object.keys(subjects).map(name => [name, [] as number[]]))
-  for (let round = -1; round < rounds; round++)
-    for (const [name, turn] of Object.entries(subjects)) {
-      const cpuMs = await cpuMsPerTurn(turn, turns)
-      if (round >= 0) figures.get(name)?.push(cpuMs)
-    }
-  const table = [...figures].map(([name, values]) => ({
-    name,
-    'CPU ms per 20-chunk turn': median(values).toFixed(3),
-    min: Math.min(...values).toFixed(3),
-    max: Math.max(...values).toFixed(3),
-  }))
-  console.table(table)
-  for (const chunks of [1, 20, 1000, 100_000]) {
-    const many = Math.max(3, Math.min(1000, 200_000 / chunks))
-    await cpuMsPerTurn(ours(origin, String(chunks)), Math.ceil(many / 4), 1)
-    const cpuMs = await cpuMsPerTurn(ours(origin, String(chunks)), many, 1)
-    console.log(
-      `${chunks} chunks: ${(cpuMs * 1000).toFixed(0)} µs CPU a turn, ${((cpuMs * 1000) / chunks).toFixed(2)} µs a chunk`,
-    )
-  }
+  await measureTurns(origin, rounds, turns)
+  await measureChunks(origin)
   for (const count of [10, 100, 1000])
     console.log(`request body over ${count} stored messages: ${bodyCpuMs(count).toFixed(3)} ms CPU`)
+  await measureLoading(origin)
   server.kill()
   process.exit(0)
 }

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { CHAT_WIRE, type ScriptedTurn } from './chat-wire.js'
+import { CHAT_WIRE, type ScriptedTurn, type ScriptedWire } from './chat-wire.js'
 import { type ModelCall, type ModelServer, startModelServer } from './model-server.js'
+import { loopTurns } from './model-stream.js'
 
-/** One turn of a scripted chat-completions server. */
+/** One turn of a scripted model server. */
 export interface ChatTurn extends ScriptedTurn {
   /** Before the first byte. */
   readonly delayMs?: number
@@ -34,27 +35,49 @@ export type ChatScript =
  * A local OpenAI-compatible server that streams a script: one turn per request. Requests after the last turn are
  * answered 500, so that a test that asks too often fails in plain words.
  */
-export async function startChatServer(script: ChatScript): Promise<ChatServer> {
+export const startChatServer = (script: ChatScript): Promise<ChatServer> => startScriptedServer(CHAT_WIRE, script)
+
+/** The same on any wire. With `random`, answers are sent in pieces that end anywhere. */
+export async function startScriptedServer(
+  wire: ScriptedWire,
+  script: ChatScript,
+  random?: () => number,
+): Promise<ChatServer> {
   const server = await startModelServer(async (call, response, index) => {
-    if (!call.path.split('?')[0]?.endsWith(CHAT_WIRE.path)) return refuse(response, 404, `no such path: ${call.path}`)
+    const refuse = refusals(wire, response)
+    if (!call.path.split('?')[0]?.endsWith(wire.path)) return refuse(404, `no such path: ${call.path}`)
     const turn = 'turns' in script ? script.turns[index] : await script.respond(call, index)
-    if (turn === undefined) return refuse(response, 500, `request ${index} has no scripted turn`)
+    if (turn === undefined) return refuse(500, `request ${index} has no scripted turn`)
     const gone = new AbortController()
     response.on('close', () => gone.abort())
-    await play(turn, response, gone.signal)
+    if (turn.delayMs) await wait(turn.delayMs, undefined, { signal: gone.signal })
+    if (turn.status !== undefined)
+      return refuse(turn.status, turn.errorMessage ?? 'scripted error', turn.errorCode, turn.headers)
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...turn.headers })
+    const frames = wire.frames(turn)
+    await play(turn, random ? cutAnywhere(frames, random) : frames, response, gone.signal)
   })
   return { ...server, baseUrl: `${server.origin}/v1` }
 }
 
-async function play(turn: ChatTurn, response: ServerResponse, gone: AbortSignal): Promise<void> {
-  if (turn.delayMs) await wait(turn.delayMs, undefined, { signal: gone })
-  if (turn.status !== undefined) {
-    refuse(response, turn.status, turn.errorMessage ?? 'scripted error', turn.errorCode, turn.headers)
-    return
+function cutAnywhere(frames: readonly string[], random: () => number): readonly Buffer[] {
+  const bytes = Buffer.from(frames.join(''))
+  const pieces: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 1 + Math.floor(random() ** 2 * 300)
+    pieces.push(bytes.subarray(at, end))
+    at = end
   }
-  const frames = CHAT_WIRE.frames(turn)
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...turn.headers })
-  if (!turn.chunkDelayMs && !turn.hang && turn.breakAfterChunks === undefined) {
+  return pieces
+}
+
+async function play(
+  turn: ChatTurn,
+  frames: readonly (string | Buffer)[],
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  if (!turn.chunkDelayMs && !turn.hang && turn.breakAfterChunks === undefined && typeof frames[0] === 'string') {
     response.end(frames.join(''))
     return
   }
@@ -66,17 +89,14 @@ async function play(turn: ChatTurn, response: ServerResponse, gone: AbortSignal)
     if (turn.hang && index === frames.length - 2) return
     response.write(frame)
     if (turn.chunkDelayMs) await wait(turn.chunkDelayMs, undefined, { signal: gone })
+    else await loopTurns(1)
   }
   response.end()
 }
 
-function refuse(
-  response: ServerResponse,
-  status: number,
-  message: string,
-  code?: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(CHAT_WIRE.error(message, code))
-}
+const refusals =
+  (wire: ScriptedWire, response: ServerResponse) =>
+  (status: number, message: string, code?: string, headers: Readonly<Record<string, string>> = {}): void => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(wire.error(message, code))
+  }

@@ -182,7 +182,9 @@ export function describeModelWire(name: string, subject: WireSubject): void {
       ['Content-Length', '3'],
       ['Host', 'other.example'],
     ])('the header %s: %j is refused by name', (header, value) => {
-      expect(() => wire.open({ ...plain, headers: { [header]: value } })).toThrow(new RegExp(`acme.*${header}`, 'i'))
+      const opening = () => wire.open({ ...plain, headers: { [header]: value } })
+      expect(opening).toThrow(new RegExp(header, 'i'))
+      expect(opening).toThrow(/acme/)
     })
   })
 
@@ -214,14 +216,13 @@ export function describeModelWire(name: string, subject: WireSubject): void {
     })
 
     test('a list beyond 8 MiB is given up, and one below is read', { timeout: 60_000 }, async () => {
-      let sizeBytes = 9 * MEBI
-      const { connection, server } = await given({}, (_, response) => {
+      const { connection, server } = await given({}, (_, response, index) => {
         response.writeHead(200, { 'content-type': 'application/json' })
-        response.end(JSON.stringify({ data: [], filler: 'x'.repeat(sizeBytes) }))
+        if (index === 0) response.write(`{"data":[],"filler":"${'x'.repeat(9 * MEBI)}`)
+        else response.end(JSON.stringify({ data: [], filler: 'x'.repeat(7 * MEBI) }))
       })
       expect(await connection.fetchModels(never)).toMatchObject({ kind: 'failed', failure: { category: 'other' } })
       expect(await (await server.call(0)).closed).toBe(true)
-      sizeBytes = 7 * MEBI
       expect(await connection.fetchModels(never)).toMatchObject({ kind: 'listed' })
     })
 

@@ -1,20 +1,36 @@
 import type { ModelFailure, ModelOutcome } from '#contracts/model/client'
-import type { AnswerReader } from './answer-reader.js'
 import { httpFailure, type RefusedAnswer } from './http-failure.js'
 import { SseReader } from './sse-reader.js'
 
-/** A response body on its way in: each method answers the outcome as soon as there is one. */
-export interface AnswerBody {
-  push(bytes: Buffer): ModelOutcome | undefined
-  end(): ModelOutcome
-  /** What is known when the connection breaks; absent: only that it broke. */
-  endCut?(): ModelOutcome
+export interface Failed {
+  readonly kind: 'failed'
+  readonly failure: ModelFailure
 }
 
-const failed = (failure: ModelFailure): ModelOutcome => ({ kind: 'failed', failure })
+/** A response body on its way in: each method answers the outcome as soon as there is one. */
+export interface ResponseBody<T> {
+  push(bytes: Buffer): T | Failed | undefined
+  end(): T | Failed
+  /** What is known when the connection breaks; absent: only that it broke. */
+  endCut?(): T | Failed
+}
+
+/** Makes an answer out of what an API sends. */
+export interface AnswerReader {
+  /** Nothing follows that belongs to the answer. */
+  readonly isDone: boolean
+  /** Takes the data of one event; answers the failure that ends the turn, if it is one. */
+  take(data: string): ModelFailure | undefined
+  /** Takes an answer that came in one piece. */
+  takeWhole(body: string): ModelFailure | undefined
+  /** The answer is over; one that was cut off is a failure. */
+  finish(): ModelOutcome
+}
+
+const failed = (failure: ModelFailure): Failed => ({ kind: 'failed', failure })
 
 /** An answer as server-sent events. */
-export class StreamedBody implements AnswerBody {
+export class StreamedBody implements ResponseBody<ModelOutcome> {
   private outcome: ModelOutcome | undefined
   private isEnding = false
   private readonly events: SseReader
@@ -67,18 +83,19 @@ function isCut(data: string): boolean {
   }
 }
 
-/** An answer in one piece, from a server that does not stream. */
-export class WholeBody implements AnswerBody {
+/** A body that only means something as a whole. */
+export class WholeBody<T> implements ResponseBody<T> {
   private readonly pieces: Buffer[] = []
   private size = 0
 
+  /** `read` gets the text of the body once it is there. */
   constructor(
     private readonly host: string,
-    private readonly reader: AnswerReader,
     private readonly maxBytes: number,
+    private readonly read: (text: string) => T | Failed,
   ) {}
 
-  push(bytes: Buffer): ModelOutcome | undefined {
+  push(bytes: Buffer): Failed | undefined {
     this.size += bytes.length
     if (this.size > this.maxBytes)
       return failed({ category: 'other', message: `the answer of ${this.host} is longer than ${this.maxBytes} bytes` })
@@ -86,19 +103,18 @@ export class WholeBody implements AnswerBody {
     return undefined
   }
 
-  end(): ModelOutcome {
-    const failure = this.reader.takeWhole(Buffer.concat(this.pieces).toString('utf8'))
-    return failure === undefined ? this.reader.finish() : failed(failure)
+  end(): T | Failed {
+    return this.read(Buffer.concat(this.pieces).toString('utf8'))
   }
 }
 
 /** An answer whose media type says nothing: an object is a whole answer, all else is taken for a stream. */
-export class GuessedBody implements AnswerBody {
-  private body: AnswerBody | undefined
+export class GuessedBody implements ResponseBody<ModelOutcome> {
+  private body: ResponseBody<ModelOutcome> | undefined
 
   constructor(
-    private readonly whole: () => AnswerBody,
-    private readonly streamed: () => AnswerBody,
+    private readonly whole: () => ResponseBody<ModelOutcome>,
+    private readonly streamed: () => ResponseBody<ModelOutcome>,
   ) {}
 
   push(bytes: Buffer): ModelOutcome | undefined {
@@ -111,29 +127,30 @@ export class GuessedBody implements AnswerBody {
   }
 }
 
-/** The body of an HTTP error; only its beginning is kept. */
-export class RefusedBody implements AnswerBody {
+/** The body of an HTTP error; only its beginning is kept, and a connection that breaks meanwhile changes nothing. */
+export class RefusedBody implements ResponseBody<never> {
   private readonly pieces: Buffer[] = []
   private size = 0
 
   constructor(
     private readonly answer: Omit<RefusedAnswer, 'body'>,
-    private readonly apiKey: string,
+    private readonly secret: string,
     private readonly maxBytes: number,
+    private readonly judge = (failure: ModelFailure): ModelFailure => failure,
   ) {}
 
-  push(bytes: Buffer): ModelOutcome | undefined {
+  push(bytes: Buffer): Failed | undefined {
     this.pieces.push(Buffer.from(bytes.subarray(0, this.maxBytes - this.size)))
     this.size += bytes.length
     return this.size >= this.maxBytes ? this.end() : undefined
   }
 
-  end(): ModelOutcome {
+  end(): Failed {
     const body = Buffer.concat(this.pieces).toString('utf8')
-    return failed(httpFailure({ ...this.answer, body }, this.apiKey, Date.now()))
+    return failed(this.judge(httpFailure({ ...this.answer, body }, this.secret, Date.now())))
   }
 
-  endCut(): ModelOutcome {
+  endCut(): Failed {
     return this.end()
   }
 }
