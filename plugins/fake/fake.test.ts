@@ -1,10 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ModelCandidate } from '#contracts/model/client'
+import { ProviderEntry } from '#contracts/model/provider'
+import { MODEL_WIRES, PROVIDER_ENTRIES } from '#contracts/ports'
+import type { ActiveRun } from '#contracts/run/active-run'
+import type { RunRequest } from '#contracts/run/request'
 import { describePlugin } from '#test/kit/describe-plugin'
 import { modelRequest, playTurn } from '#test/kit/model-turn'
+import { type OpenPlugin, openPlugin } from '#test/kit/open-plugin'
 import { FakeClient } from './fake-client.js'
 import { plugin } from './index.js'
 import type { FakeTurn } from './turn.js'
@@ -181,38 +186,88 @@ describe('the file', () => {
   })
 })
 
-describe('the plugin', () => {
-  type Resolve = (request: object) => Promise<readonly ModelCandidate[]>
+describe('a connection', () => {
+  test('lists no models, and ends what is under way when it is closed', async () => {
+    const client = clientOf({ content: 'a b', hang: true }, { content: 'never' })
+    const signal = new AbortController().signal
+    expect(await client.fetchModels(signal)).toEqual({ kind: 'listed', body: { object: 'list', data: [] } })
+    const playing = playTurn(client)
+    await new Promise(resolve => setImmediate(resolve))
+    await client.close()
+    const closed = { kind: 'failed', failure: { category: 'other', message: 'the fake provider is closed' } }
+    expect(await playing).toMatchObject({ text: 'a b', outcome: closed })
+    expect((await playTurn(client)).outcome).toEqual(closed)
+    expect(await client.fetchModels(signal)).toEqual(closed)
+    expect(await client.fetchModels(AbortSignal.abort())).toMatchObject({ failure: { category: 'cancelled' } })
+  })
+})
 
-  async function register(config: object): Promise<Resolve[]> {
-    const taps: Resolve[] = []
-    await plugin.register({
-      config: { provider: 'fake', turnsFile: '', model: 'gpt-4.1-mini', ...config },
-      log: { info: () => {} },
-      carry: (_: string, create: () => unknown) => create(),
-      tap: (_: string, resolve: Resolve) => taps.push(resolve),
-    } as never)
-    return taps
+describe('the plugin', () => {
+  const undos: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const undo of undos.splice(0)) await undo()
+  })
+
+  async function opened(config: object, turns: readonly FakeTurn[] = []): Promise<OpenPlugin> {
+    const folder = await mkdtemp(join(tmpdir(), 'fake-turns-'))
+    undos.push(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 't.json'), JSON.stringify(turns))
+    const settings = { provider: 'fake', turnsFile: join(folder, 't.json'), model: 'gpt-4.1-mini', ...config }
+    const open = await openPlugin(plugin, { config: settings })
+    undos.push(() => open.close())
+    return open
   }
 
-  test('does nothing unless the provider is exactly `fake`', async () => {
-    expect(await register({ provider: '', turnsFile: '/nowhere' })).toEqual([])
-    expect(await register({ provider: 'Fake', turnsFile: '/nowhere' })).toEqual([])
+  const resolve = async ({ hooks }: OpenPlugin, request: object = {}) =>
+    (await hooks.providerResolving.promise(request as RunRequest, {} as ActiveRun)) ?? []
+  const connect = ({ items }: OpenPlugin, provider: string) =>
+    items(MODEL_WIRES)[0]!.open({
+      provider,
+      baseUrl: 'http://localhost',
+      credential: () => undefined,
+      headers: {},
+      modelPrefix: '',
+      traits: () => ({ api: '', quirks: new Set() }),
+    })
+
+  test.each(['', 'Fake', 'openai'])('with SVC_PROVIDER=%j it answers nobody and reads nothing', async provider => {
+    const open = await opened({ provider, turnsFile: '/nowhere' })
+    expect(await resolve(open)).toEqual([])
+    expect(open.items(PROVIDER_ENTRIES)).toEqual([])
+    expect(() => connect(open, 'mine')).toThrow(/mine .*SVC_PROVIDER=fake.*SVC_FAKE_TURNS/)
   })
 
   test('does not open without a readable turns file', async () => {
-    await expect(register({})).rejects.toThrow(/SVC_FAKE_TURNS/)
-    await expect(register({ turnsFile: '/nowhere' })).rejects.toThrow(/SVC_FAKE_TURNS/)
+    await expect(opened({ turnsFile: '' })).rejects.toThrow(/SVC_FAKE_TURNS/)
+    await expect(opened({ turnsFile: '/nowhere' })).rejects.toThrow(/SVC_FAKE_TURNS/)
   })
 
   test('pins every run to itself, whatever model and provider it names', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'fake-turns-'))
-    await writeFile(join(folder, 't.json'), '[]')
-    const [resolve] = await register({ turnsFile: join(folder, 't.json') })
-    await rm(folder, { recursive: true })
-    expect(await resolve?.({})).toMatchObject([{ provider: 'fake', model: 'gpt-4.1-mini' }])
-    expect(await resolve?.({ model: 'a/b', provider_name: 'anthropic' })).toMatchObject([
+    const open = await opened({})
+    expect(await resolve(open)).toMatchObject([{ provider: 'fake', model: 'gpt-4.1-mini' }])
+    expect(await resolve(open, { model: 'a/b', provider_name: 'anthropic' })).toMatchObject([
       { provider: 'fake', model: 'a/b' },
     ])
+  })
+
+  test('its catalog holds one hidden provider that its own wire speaks for', async () => {
+    const open = await opened({})
+    const [catalog] = open.items(PROVIDER_ENTRIES)
+    expect(Object.keys(catalog?.providers ?? {})).toEqual(['fake'])
+    const entry = catalog?.providers.fake
+    expect(Value.Check(ProviderEntry, entry)).toBe(true)
+    expect(entry).toMatchObject({ is_hidden: true, api_key_optional: true, models: {} })
+    expect(open.items(MODEL_WIRES)[0]?.protocols).toEqual([entry?.protocol])
+  })
+
+  test('runs and connections are served from one list of turns', async () => {
+    const open = await opened({}, [{ content: 'one' }, { content: 'two' }, { content: 'three' }])
+    const [pinned] = await resolve(open)
+    const connection = connect(open, 'mine')
+    expect(connection.provider).toBe('mine')
+    const said = [await playTurn(pinned!.client), await playTurn(connection), await playTurn(pinned!.client)]
+    expect(said.map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+    await connection.close()
+    expect((await playTurn(pinned!.client)).outcome).toMatchObject({ kind: 'answered', text: '' })
   })
 })
