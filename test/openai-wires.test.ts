@@ -107,4 +107,7 @@ test.each([
     expect(body?.model).toBe('models/m')
     expect(headers).toMatchObject({ authorization: 'Bearer test-key', 'x-account': '7', 'x-title': 'test' })
   }
+  // What the model thought before its first calls goes back with them, for as long as the process lives.
+  const sealed = server.calls.map(({ bodyText }) => bodyText.includes('"encrypted_content":"sealed a plan"'))
+  expect(sealed).toEqual(api === 'responses' ? [false, true, true, true, true] : Array(5).fill(false))
 })

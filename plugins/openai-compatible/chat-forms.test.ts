@@ -233,4 +233,16 @@ describe('bounds and refusals', () => {
       failure: { message: expect.stringContaining('no choices') },
     })
   })
+
+  test.each([
+    [{ 'retry-after-ms': '1500' }, 1500],
+    [{ 'retry-after-ms': '1500', 'retry-after': '2' }, 1500],
+    [{ 'retry-after-ms': 'soon', 'retry-after': '2' }, 2000],
+    [{ 'retry-after-ms': 'soon' }, undefined],
+    [{ 'retry-after-ms': '9999999' }, 30_000],
+  ])('the wait a server asks for: %j', async (headers, waitMs) => {
+    const client = await raw((_, response) => void response.writeHead(429, headers).end('slow down'))
+    const { outcome } = await playTurn(client)
+    expect(outcome.kind === 'failed' && outcome.failure.retryAfterMs).toBe(waitMs)
+  })
 })

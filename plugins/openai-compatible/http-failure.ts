@@ -3,6 +3,7 @@ import { parseErrorBody, type ServerError } from './error-text.js'
 
 /** No server makes us wait longer than this. */
 const MAX_RETRY_AFTER_MS = 30_000
+const NUMBER = /^\d+(?:\.\d+)?$/
 const RETRYABLE: ReadonlySet<number> = new Set([429, 500, 502, 503, 529])
 /** What vendors behind this wire say of a request that is too long for the model; each has a row in a test. */
 const TOO_LONG = new RegExp(
@@ -74,8 +75,10 @@ function categoryOf(status: number, { text, code }: ServerError): ModelFailure['
 }
 
 function retryAfter(headers: RefusedAnswer['headers'], nowMs: number): number | undefined {
-  const value = [headers['retry-after']].flat()[0]?.trim()
-  if (value === undefined || value === '') return undefined
-  const waitMs = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  const value = [headers['retry-after']].flat()[0]?.trim() ?? ''
+  const exact = [headers['retry-after-ms']].flat()[0]?.trim() ?? ''
+  if (value === '' && !NUMBER.test(exact)) return undefined
+  const statedMs = () => (NUMBER.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs)
+  const waitMs = NUMBER.test(exact) ? Number(exact) : statedMs()
   return Number.isNaN(waitMs) ? undefined : Math.round(Math.min(MAX_RETRY_AFTER_MS, Math.max(0, waitMs)))
 }

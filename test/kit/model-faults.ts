@@ -46,7 +46,7 @@ export function describeModelFaults(name: string, wire: ScriptedWire, given: Giv
         toolCalls: LONG_TURN.toolCalls?.map(call => ({ ...call, arguments: JSON.stringify(call.arguments) })),
       })
       expect(whole.calls).toEqual(whole.outcome.kind === 'answered' && whole.outcome.toolCalls)
-      const turns = await Promise.all(Array.from({ length: 60 }, () => playTurn(client)))
+      const turns = await Promise.all(Array.from({ length: 30 }, () => playTurn(client)))
       for (const { outcome, text, thinking, calls } of turns) {
         expect(outcome).toEqual(whole.outcome)
         expect({ text, thinking, calls }).toEqual({ text: whole.text, thinking: whole.thinking, calls: whole.calls })

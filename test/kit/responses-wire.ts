@@ -96,7 +96,7 @@ function reasoningEvents(event: Numbered, text: string, output: Item[]): string[
   const id = 'rs_1'
   const place = { item_id: id, output_index: output.length, summary_index: 0 }
   const [half, rest] = halves(text)
-  const item = { id, type: 'reasoning', summary: [{ type: 'summary_text', text }] }
+  const item = { id, type: 'reasoning', summary: [{ type: 'summary_text', text }], encrypted_content: `sealed ${text}` }
   output.push(item)
   return [
     event('response.output_item.added', { output_index: place.output_index, item: { ...item, summary: [] } }),
