@@ -1,9 +1,9 @@
 import type { FinishReason, ModelFailure, ModelOutcome } from '#contracts/model/client'
-import { type AnswerDraft, type Fields, isFields, textOf } from './answer-draft.js'
-import { readError } from './error-text.js'
-import { streamFailure } from './http-failure.js'
-import type { AnswerReader } from './response-body.js'
-import type { WireFragment } from './tool-call-assembler.js'
+import { type AnswerDraft, type Fields, isFields, textOf } from '#contracts/model/wire/answer-draft'
+import { readError } from '#contracts/model/wire/error-text'
+import { streamFailure } from '#contracts/model/wire/http-failure'
+import type { AnswerReader } from '#contracts/model/wire/response-body'
+import { addFacts, addUsage } from './answer-facts.js'
 
 /** Reads the chunks of one chat-completions answer, streamed or whole. Servers differ in every field of them. */
 export class ChatReader implements AnswerReader {
@@ -24,14 +24,14 @@ export class ChatReader implements AnswerReader {
     const chunk = this.draft.parse(data)
     if (typeof chunk === 'string') return this.draft.malformed(chunk)
     if (chunk.error) return streamFailure(this.draft.host, readError(chunk.error, this.secret))
-    this.draft.addFacts(chunk)
+    addFacts(this.draft, chunk)
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
     if (!isFields(choice)) {
-      if (isFields(chunk.x_groq)) this.draft.addUsage(chunk.x_groq.usage)
+      if (isFields(chunk.x_groq)) addUsage(this.draft, chunk.x_groq.usage)
       return undefined
     }
     this.hasChoice = true
-    this.draft.addUsage(choice.usage)
+    addUsage(this.draft, choice.usage)
     this.takeDelta(choice.delta ?? choice.message)
     if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') this.reason = choice.finish_reason
     return this.draft.overLimit()
@@ -61,8 +61,13 @@ export class ChatReader implements AnswerReader {
     this.draft.addThinking(thinkingOf(delta))
     this.draft.addText(textOf(delta.content) || textOf(delta.refusal))
     if (Array.isArray(delta.tool_calls))
-      for (const fragment of delta.tool_calls) if (isFields(fragment)) this.draft.addCall(fragment as WireFragment)
-    if (isFields(delta.function_call)) this.draft.addCall({ index: 0, function: delta.function_call })
+      for (const fragment of delta.tool_calls) if (isFields(fragment)) this.takeFragment(fragment, fragment.function)
+    if (isFields(delta.function_call)) this.takeFragment({ index: 0 }, delta.function_call)
+  }
+
+  private takeFragment({ index, id }: Fields, called: unknown): void {
+    const { name, arguments: text } = isFields(called) ? called : {}
+    this.draft.addCall({ index, id, name, arguments: text })
   }
 }
 

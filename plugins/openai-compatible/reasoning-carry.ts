@@ -1,6 +1,6 @@
 import type { ModelAnswer } from '#contracts/model/client'
+import type { Fields } from '#contracts/model/wire/answer-draft'
 import type { Message, ToolCall } from '#contracts/run/message'
-import type { Fields } from './answer-draft.js'
 import { functionCallItem } from './responses-body.js'
 
 /**

@@ -1,9 +1,10 @@
 import type { FinishReason, ModelFailure, ModelOutcome } from '#contracts/model/client'
-import { type AnswerDraft, type Fields, isFields, textOf } from './answer-draft.js'
-import { readError } from './error-text.js'
-import { streamFailure } from './http-failure.js'
+import { type AnswerDraft, type Fields, isFields, textOf } from '#contracts/model/wire/answer-draft'
+import { readError } from '#contracts/model/wire/error-text'
+import { streamFailure } from '#contracts/model/wire/http-failure'
+import type { AnswerReader } from '#contracts/model/wire/response-body'
+import { addFacts } from './answer-facts.js'
 import type { ReasoningTrail } from './reasoning-carry.js'
-import type { AnswerReader } from './response-body.js'
 
 /** One item of the response's output. */
 interface Slot {
@@ -95,7 +96,7 @@ export class ResponsesReader implements AnswerReader {
       case 'response.failed':
         return this.takeEnd(isFields(event.response) ? event.response : {}, event.type.slice('response.'.length))
       case 'response.created':
-        if (isFields(event.response)) this.draft.addFacts(event.response)
+        if (isFields(event.response)) addFacts(this.draft, event.response)
         return undefined
       default:
         return event.type === 'error' || event.error ? this.failed(event.error ?? event) : undefined
@@ -105,7 +106,7 @@ export class ResponsesReader implements AnswerReader {
   /** The response is complete, as far as it goes. */
   private takeEnd(response: Fields, status: unknown = response.status): ModelFailure | undefined {
     if (status === 'failed') return this.failed(response.error ?? '')
-    this.draft.addFacts(response)
+    addFacts(this.draft, response)
     if (this.draft.isEmpty && Array.isArray(response.output))
       for (const [index, item] of response.output.entries()) this.takeItem(this.slotOf({ output_index: index }), item)
     this.isDone = true
@@ -135,7 +136,7 @@ export class ResponsesReader implements AnswerReader {
 
   private openCall(slot: Slot, item: Fields): void {
     this.trail.addCall(slot.index)
-    this.draft.addCall({ index: slot.index, id: item.call_id ?? item.id, function: { name: item.name } })
+    this.draft.addCall({ index: slot.index, id: item.call_id ?? item.id, name: item.name })
   }
 
   private addText(slot: Slot, text: unknown): void {
@@ -154,7 +155,7 @@ export class ResponsesReader implements AnswerReader {
   private addArguments(slot: Slot, text: unknown): void {
     if (typeof text !== 'string' || text === '') return
     slot.chars += text.length
-    this.draft.addCall({ index: slot.index, function: { arguments: text } })
+    this.draft.addCall({ index: slot.index, arguments: text })
   }
 
   /** An event without an index belongs to the item of the event before it. */

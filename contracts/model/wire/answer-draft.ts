@@ -1,8 +1,7 @@
-import type { FinishReason, ModelAnswer, ModelFailure, ModelSink } from '#contracts/model/client'
-import type { Message } from '#contracts/run/message'
-import type { Usage } from '#contracts/run/usage'
-import { ToolCallAssembler, type WireFragment } from './tool-call-assembler.js'
-import { parseStatedCost, parseUsage } from './usage.js'
+import type { Message } from '../../run/message.js'
+import type { Usage } from '../../run/usage.js'
+import type { FinishReason, ModelAnswer, ModelFailure, ModelSink } from '../client.js'
+import { ToolCallAssembler, type ToolCallFragment } from './tool-call-assembler.js'
 
 export interface AnswerLimits {
   /** Characters of text, thinking and tool arguments together. */
@@ -12,15 +11,16 @@ export interface AnswerLimits {
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** An answer in the making, whatever API it comes over: each piece goes to the sink at once and is kept for the end. */
+/** An answer in the making, whatever wire it comes over: each piece goes to the sink at once and is kept for the end. */
 export class AnswerDraft {
+  /** What is reported besides the parts; readers set what they learn. */
+  usage: Usage | undefined
+  costUsd: number | undefined
+  modelVersion: string | undefined
   private chunks = 0
   private text = ''
   private thinking = ''
   private otherChars = 0
-  private usage: Usage | undefined
-  private costUsd: number | undefined
-  private version: string | undefined
   private readonly calls: ToolCallAssembler
 
   constructor(
@@ -72,26 +72,16 @@ export class AnswerDraft {
     this.sink.part({ kind: 'thinking', text })
   }
 
-  addCall(fragment: WireFragment): void {
+  addCall(fragment: ToolCallFragment): void {
     if (this.calls.count <= this.limits.maxToolCalls) this.otherChars += this.calls.take(fragment)
   }
 
-  /** What is kept besides parts counts too. */
+  /** What a reader keeps besides parts counts too. */
   addWeight(chars: number): void {
     this.otherChars += chars
   }
 
-  addUsage(value: unknown): void {
-    if (value) this.usage = parseUsage(value) ?? this.usage
-  }
-
-  /** Model, usage and cost, from the object that states them at its root. */
-  addFacts(facts: Fields): void {
-    if (typeof facts.model === 'string' && facts.model !== '') this.version = facts.model
-    this.addUsage(facts.usage)
-    this.costUsd = parseStatedCost(facts) ?? this.costUsd
-  }
-
+  /** Ask after each chunk: the failure that ends an answer which outgrew its limits. */
   overLimit(): ModelFailure | undefined {
     const { maxAnswerChars, maxToolCalls } = this.limits
     if (this.calls.count > maxToolCalls)
@@ -117,7 +107,7 @@ export class AnswerDraft {
       ...(this.thinking === '' ? {} : { reasoning: this.thinking }),
       ...(this.usage === undefined ? {} : { usage: this.usage }),
       ...(this.costUsd === undefined ? {} : { costUsd: this.costUsd }),
-      ...(this.version === undefined ? {} : { modelVersion: this.version }),
+      ...(this.modelVersion === undefined ? {} : { modelVersion: this.modelVersion }),
     }
   }
 }

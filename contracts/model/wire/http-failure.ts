@@ -1,4 +1,4 @@
-import type { ModelFailure } from '#contracts/model/client'
+import type { ModelFailure } from '../client.js'
 import { parseErrorBody, type ServerError } from './error-text.js'
 
 /** No server makes us wait longer than this. */

@@ -1,4 +1,4 @@
-import type { ModelFailure, ModelOutcome } from '#contracts/model/client'
+import type { ModelFailure, ModelOutcome } from '../client.js'
 import { httpFailure, type RefusedAnswer } from './http-failure.js'
 import { SseReader } from './sse-reader.js'
 

@@ -1,4 +1,4 @@
-import type { ModelFailure } from '#contracts/model/client'
+import type { ModelFailure } from '../client.js'
 
 const RETRYABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',

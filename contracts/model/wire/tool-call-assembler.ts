@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { ModelSink } from '#contracts/model/client'
-import type { Message, ToolCall } from '#contracts/run/message'
+import type { Message, ToolCall } from '../../run/message.js'
+import type { ModelSink } from '../client.js'
 
-/** A fragment as servers send it; every field may be missing. */
-export interface WireFragment {
+/** A fragment as servers send it; every field may be missing or of any type. */
+export interface ToolCallFragment {
   readonly index?: unknown
   readonly id?: unknown
-  readonly function?: { readonly name?: unknown; readonly arguments?: unknown } | null
+  readonly name?: unknown
+  /** Text, or arguments that were parsed already. */
+  readonly arguments?: unknown
 }
 
 interface Building {
@@ -37,10 +39,10 @@ export class ToolCallAssembler {
   }
 
   /** Takes one fragment and answers how many characters of arguments it brought. */
-  take(fragment: WireFragment): number {
+  take(fragment: ToolCallFragment): number {
     const wireId = typeof fragment.id === 'string' ? fragment.id : ''
-    const name = typeof fragment.function?.name === 'string' ? fragment.function.name : ''
-    const text = argumentsOf(fragment.function?.arguments)
+    const name = typeof fragment.name === 'string' ? fragment.name : ''
+    const text = argumentsOf(fragment.arguments)
     const call = this.callOf(fragment.index, wireId, name)
     if (call.name === '') call.name = name
     call.arguments += text

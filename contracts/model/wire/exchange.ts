@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { ModelFailure } from '#contracts/model/client'
+import type { ModelFailure } from '../client.js'
 import type { Failed, ResponseBody } from './response-body.js'
 import { transportFailure } from './transport-failure.js'
 
