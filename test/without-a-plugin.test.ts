@@ -39,6 +39,7 @@ const WEB_TOOLS = ['fetch', 'web_fetch', 'download']
 
 const WITHOUT: Readonly<Record<string, Expectation>> = {
   agents: { gone: [['POST', '/v1/agents', { prompt: 'hi' }, 404, 'not_found']] },
+  anthropic: {},
   approvals: {
     gone: [
       wish('permissions', { approval: 'destructive' }),

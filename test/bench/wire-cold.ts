@@ -1,5 +1,8 @@
 /** One process, one turn: what the vendor's package costs to load and to keep. Forked by `model-wire.ts`. */
+
+import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
+import { messagesPackageSendsWeRead, ourMessages } from './messages-subjects.js'
 import { ours, packageSendsWeRead } from './wire-subjects.js'
 
 export interface ColdFigures {
@@ -10,10 +13,16 @@ export interface ColdFigures {
   readonly rssMb: number
 }
 
-const [subject = '', origin = ''] = process.argv.slice(2)
+const [wire = '', subject = '', origin = ''] = process.argv.slice(2)
 
 /** `package`, `ours`, or the path of a bundle. */
 async function turnOf() {
+  if (wire === 'messages') {
+    if (subject === 'ours') return ourMessages(origin)
+    const path = subject === 'package' ? '@anthropic-ai/sdk' : subject
+    const module = (await import(path)) as { readonly Anthropic: typeof Anthropic }
+    return messagesPackageSendsWeRead(module.Anthropic, origin)
+  }
   if (subject === 'ours') return ours(origin, '')
   const module = (await import(subject === 'package' ? 'openai' : subject)) as { readonly OpenAI: typeof OpenAI }
   return packageSendsWeRead(module.OpenAI, origin)

@@ -24,8 +24,8 @@ const TOOLS = ['echo', 'bash'].map(name => ({
 }))
 /** What every subject asks. */
 export const REQUEST = modelRequest({ tools: TOOLS })
-const SINK = { part() {}, drained: () => undefined }
-const NEVER = new AbortController().signal
+export const SINK = { part() {}, drained: () => undefined }
+export const NEVER = new AbortController().signal
 const LIMITS = { maxAnswerChars: 2 ** 25, maxToolCalls: 128 }
 
 setMaxListeners(0, NEVER)
@@ -160,7 +160,7 @@ export function ours(origin: string, api: Api, model = 'scripted'): Turn {
   return async () => lengthOf(await connection.answer({ ...REQUEST, model }, SINK, NEVER))
 }
 
-function lengthOf(outcome: ModelOutcome): number {
+export function lengthOf(outcome: ModelOutcome): number {
   if (outcome.kind === 'failed') throw new Error(outcome.failure.message)
   return outcome.text.length
 }
