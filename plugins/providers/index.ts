@@ -31,8 +31,8 @@ export const plugin = definePlugin({
     const secrets = scope.find(SECRETS)
     const variable = (name: string) => secrets?.get(name)
     const state = scope.carry('state', createCarriedState)
-    const catalogs = mergeCatalogs(scope.gather(PROVIDER_ENTRIES), provider =>
-      log.warn({ provider }, 'two catalogs name the same provider; the first one counts'),
+    const catalogs = mergeCatalogs(scope.gather(PROVIDER_ENTRIES), (provider, why) =>
+      log.warn({ provider, why }, 'a provider of a catalog is left out'),
     )
     const directory = new Directory({ catalogs, wires: scope.gather(MODEL_WIRES), variable })
     const credentials = new Credentials(directory, state, variable)

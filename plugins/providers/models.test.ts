@@ -173,5 +173,28 @@ test('of two catalogs the higher rank wins, then the first; models come from whe
   })
   const idsOf = (name: string) => live.providers.modelsOf(name).map(({ id }) => id)
   expect([idsOf('bolt'), idsOf('heir'), idsOf('acme')]).toEqual([['high'], ['high'], ['acme-1', 'acme-2']])
-  expect(logged).toEqual([expect.objectContaining({ provider: 'acme' })])
+  expect(logged).toMatchObject([{ provider: 'acme', why: expect.stringContaining('same rank') }])
+})
+
+test('an entry that is none is left out and said so; the rest works', async () => {
+  const logged: object[] = []
+  const broken = {
+    nothing: {},
+    text: 'x',
+    list: { ...smallEntry('list'), models: null },
+    default: smallEntry('default'),
+  }
+  const live = await open({
+    config: { model: 'acme-1' },
+    catalogs: [{ version: '1', providers: { ...broken, acme } as never }],
+    log: { debug: () => 0, info: () => 0, error: () => 0, warn: (facts: object) => logged.push(facts) },
+  })
+  expect(live.providers.list().map(({ name }) => name)).toEqual(['acme'])
+  expect(logged.map(facts => (facts as { provider: string }).provider)).toEqual([
+    'none',
+    'nothing',
+    'text',
+    'list',
+    'default',
+  ])
 })

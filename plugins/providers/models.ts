@@ -64,8 +64,22 @@ export class Models {
 
   /** In order. */
   ids(provider: Provider): readonly string[] {
-    const ids = new Set([...Object.keys(provider.entry.models), ...this.learnedOf(provider).keys()])
-    return [...ids].sort(compareText)
+    return [...this.#known(provider)].sort(compareText)
+  }
+
+  /** The only id with this end; undefined: there is none, or more than one. */
+  oneEnding(provider: Provider, end: string): string | undefined {
+    let found: string | undefined
+    for (const id of this.#known(provider)) {
+      if (!id.endsWith(end)) continue
+      if (found !== undefined) return undefined
+      found = id
+    }
+    return found
+  }
+
+  #known(provider: Provider): ReadonlySet<string> {
+    return new Set([...Object.keys(provider.entry.models), ...this.learnedOf(provider).keys()])
   }
 
   /** Tags for its wire. */
@@ -81,9 +95,8 @@ export class Models {
   ):
     | { readonly pricing: Pricing; readonly version: string; readonly source: 'user' | 'catalog' | 'provider' }
     | undefined {
-    const set = this.directory.overlays
-      .map(({ prices }) => own(prices && own(prices, name), id))
-      .findLast(price => price !== undefined)
+    const overlay = this.directory.overlays.findLast(({ prices }) => own(own(prices, name), id) !== undefined)
+    const set = own(own(overlay?.prices, name), id)
     if (set) return { pricing: priceFrom(set.input, set.output), version: SET, source: 'user' }
     const line = this.directory.parts.catalogs.priceOf(name, id)
     if (line) return { ...line, source: 'catalog' }

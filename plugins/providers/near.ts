@@ -1,5 +1,6 @@
-const LONGEST = 64
-const MOST_COMPARED = 3000
+/** Together they keep a look through all names below some milliseconds, whatever is asked for. */
+const LONGEST = 40
+const MOST_COMPARED = 1000
 
 /** Up to three of the names that look like the wanted one, nearest first. */
 export function nearNames(wanted: string, names: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ProviderEntry } from '#contracts/model/provider'
-import { type OpenProviders, openProviders, smallEntry } from '#test/kit/open-providers'
+import { askOnce, type OpenProviders, openProviders, smallEntry } from '#test/kit/open-providers'
 import { plugin } from './index.js'
 
 const models = (...ids: string[]) => Object.fromEntries(ids.map(id => [id, { context_window: 1000 }]))
@@ -221,4 +221,31 @@ test('a protocol nobody speaks makes a provider one that cannot be asked', async
     variables: { ACME_API_KEY: 'k' },
   })
   expect(opened.try({ model: 'acme-1' })).toMatch(/acme cannot be asked: no plugin speaks its protocol "telex"/)
+})
+
+test('the fake provider answers everybody and everything, and is not looked for on the network', async () => {
+  const fake = smallEntry('fake', { base_url: 'http://localhost', is_hidden: true, api_key_optional: true, models: {} })
+  opened = await openProviders(plugin, {
+    entries: { ...ENTRIES, fake },
+    config: { provider: 'fake', model: 'gpt-mini' },
+  })
+  expect(opened.try({})).toEqual(['fake gpt-mini'])
+  expect(opened.try({ model: 'opus', provider_name: 'anthropic', fallback_providers: ['openai'] })).toEqual([
+    'fake opus',
+  ])
+  const [candidate] = opened.providers.resolve({}).candidates
+  expect(await askOnce(candidate!)).toMatchObject({ text: 'fake: gpt-mini' })
+})
+
+test('a refusal costs little, however many models there are and whatever was asked for', async () => {
+  const { try: ask, providers } = await withKeys('openai openrouter')
+  providers.learn(
+    'openrouter',
+    Array.from({ length: 5000 }, (_, index) => ({ id: `vendor/some-model-number-${index}` })),
+  )
+  const before = process.cpuUsage()
+  ask({ model: 'x'.repeat(60) })
+  ask({ model: 'some-model-nunber-17'.repeat(2) })
+  ask({ model: 'gpt', allow_fallback: true, fallback_providers: Array.from({ length: 1000 }, () => 'openrouter') })
+  expect(process.cpuUsage(before).user).toBeLessThan(300_000)
 })

@@ -1,12 +1,11 @@
 import { Failure } from '#contracts/errors'
 import type { ModelWish, Resolution } from '#contracts/model/providers'
+import { DEFAULT } from './catalogs.js'
 import type { ProvidersConfig } from './config.js'
 import type { Provider } from './directory.js'
 import { type OwnServer, routeModel } from './route.js'
 import type { Standing } from './standing.js'
 
-/** What a request may name to ask whoever answers by default. */
-export const DEFAULT = 'default'
 /** Answers for everybody, whatever is asked. */
 const FAKE = 'fake'
 
@@ -142,8 +141,8 @@ export class Resolver {
   }
 
   #others(wish: ModelWish): readonly Target[] {
-    const named = wish.fallback_providers?.filter(name => name !== '') ?? []
-    const names = named.length === 0 ? [DEFAULT] : named
+    const named = new Set(wish.fallback_providers?.filter(name => name !== ''))
+    const names = named.size === 0 ? [DEFAULT] : [...named]
     return names.map(name => this.#fallbackTo(name, wish)).filter(target => target !== undefined)
   }
 

@@ -73,9 +73,8 @@ export class Standing {
     if (known !== undefined) return known
     const { entry, name } = provider
     if (entry.is_aggregator) {
-      const [id, ...others] = this.models.ids(provider).filter(one => one.endsWith(`/${model}`))
-      if (id !== undefined && others.length === 0) return id
-      return model.includes('/') || this.takesAnything(provider) ? model : undefined
+      const isTaken = model.includes('/') || this.takesAnything(provider)
+      return this.models.oneEnding(provider, `/${model}`) ?? (isTaken ? model : undefined)
     }
     const rest = withoutPrefix(name, model)
     const behind = rest === undefined ? undefined : this.models.idOf(provider, rest)

@@ -3,7 +3,7 @@ import type { ModelCandidate } from '#contracts/model/client'
 import type { Providers } from '#contracts/model/providers'
 import type { ActiveRun } from '#contracts/run/active-run'
 import type { RunRequest } from '#contracts/run/request'
-import { DEFAULT } from './resolve.js'
+import { DEFAULT } from './catalogs.js'
 import type { Standing } from './standing.js'
 
 /**
