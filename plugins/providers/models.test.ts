@@ -179,6 +179,7 @@ test('of two catalogs the higher rank wins, then the first; models come from whe
 test('an entry that is none is left out and said so; the rest works', async () => {
   const logged: object[] = []
   const broken = {
+    none: null,
     nothing: {},
     text: 'x',
     list: { ...smallEntry('list'), models: null },
