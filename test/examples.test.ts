@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { testEnvironment } from '#kernel/cli/testing/test-environment'
 import { type Booted, type BootOptions, boot } from './kit/boot.js'
+import { startChatServer } from './kit/chat-server.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const EXAMPLES = join(ROOT, 'examples')
@@ -101,12 +102,39 @@ describe('the plugins, from their TypeScript folders', () => {
     expect(completed?.payload?.output).toBe('{"working_days":5}')
   })
 
-  test('the provider plugin answers the run that asks for it', async () => {
-    const { run } = await booted({
-      settings: { provider: '', plugin_dirs: [join(EXAMPLES, 'provider-plugin')] },
+  const PROVIDERS = { provider: '', plugin_dirs: [join(EXAMPLES, 'provider-plugin')] }
+
+  test('a provider with a wire of its own is found by an alias, and priced', async () => {
+    const { run, request } = await booted({ settings: PROVIDERS })
+    const events = await run({ prompt: 'Polly wants a cracker', model: 'polly' })
+    expect(events.at(-1)).toMatchObject({
+      type: 'run.completed',
+      payload: {
+        output: 'Polly wants a cracker',
+        cost_totals: { cost_usd_total: 0.0000012, cost_status: 'available' },
+      },
     })
-    const events = await run({ prompt: 'Polly wants a cracker', provider_name: 'parrot' })
-    expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'Polly wants a cracker' } })
+    expect((await request('GET', '/v1/providers?check=true')).body.providers).toContainEqual(
+      expect.objectContaining({ name: 'parrot', configured: true, health: 'ok' }),
+    )
+  })
+
+  test('a provider that is only data is asked over the wire it names, with its own key', async () => {
+    const server = await startChatServer({ turns: [{ text: 'Up it goes.' }] })
+    undo.push(() => server.close())
+    const { run, request } = await booted({
+      settings: PROVIDERS,
+      environment: { ACME_API_KEY: 'acme-key', ACME_BASE_URL: server.baseUrl },
+    })
+    expect((await run({ prompt: 'Launch', model: 'rocket' })).at(-1)).toMatchObject({
+      type: 'run.completed',
+      payload: { output: 'Up it goes.', cost_totals: { cost_usd_total: 0.0000125 } },
+    })
+    const [call] = server.calls
+    expect([call?.headers.authorization, call?.body?.model]).toEqual(['Bearer acme-key', 'rocket-2'])
+    expect((await request('GET', '/v1/models')).body.models).toContainEqual(
+      expect.objectContaining({ id: 'rocket-2', provider: 'acme', aliases: ['rocket'], input_cost_per_mtok: 0.5 }),
+    )
   })
 })
 

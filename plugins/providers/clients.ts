@@ -70,7 +70,9 @@ export class Clients {
   #make(provider: Provider): ProviderClient {
     const { name, entry, address } = provider
     const reach =
-      entry.api_key_optional && !entry.is_hidden && address ? new Reachability(name, address.url, this.now) : undefined
+      entry.api_key_optional && !entry.is_hidden && address?.isLoopback
+        ? new Reachability(name, address.url, this.now)
+        : undefined
     return new ProviderClient({
       provider: name,
       open: () => this.#open(provider),

@@ -1,17 +1,33 @@
-import { definePlugin } from 'runwright/contracts'
+import { definePlugin, MODEL_WIRES, PROVIDER_ENTRIES } from 'runwright/contracts'
 import { Config } from './config.js'
 import { ParrotClient } from './parrot-client.js'
 
-/** Answers the runs that ask for the provider `parrot`. */
+/** A wire of its own, and a provider that speaks it. */
 export const plugin = definePlugin({
   name: 'parrot',
   config: Config,
-  honours: ['provider_name', 'model'],
+  contributes: [MODEL_WIRES, PROVIDER_ENTRIES],
   register(scope) {
-    const client = new ParrotClient(scope.config.word_delay_ms)
-    scope.tap('providerResolving', async request => {
-      if (request.provider_name !== client.provider) return undefined
-      return [{ provider: client.provider, model: request.model || 'parrot-1', client }]
+    scope.contribute(MODEL_WIRES, {
+      protocols: ['parrot'],
+      open: ({ provider }) => new ParrotClient(provider, scope.config.word_delay_ms),
+    })
+    scope.contribute(PROVIDER_ENTRIES, {
+      version: 'parrot-1',
+      providers: {
+        parrot: {
+          base_url: 'https://parrot.example',
+          protocol: 'parrot',
+          api_key_optional: true,
+          models: {
+            'parrot-1': {
+              context_window: 8192,
+              pricing: { input_per_1m_tokens_usd: 0.1, output_per_1m_tokens_usd: 0.2 },
+            },
+          },
+          aliases: { polly: 'parrot-1' },
+        },
+      },
     })
   },
 })

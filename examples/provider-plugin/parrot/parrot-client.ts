@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ModelClient, ModelOutcome, ModelRequest, ModelSink } from 'runwright/contracts'
+import type { FetchedModels, ModelConnection, ModelOutcome, ModelRequest, ModelSink } from 'runwright/contracts'
 
 /** Says the last user message back, a word at a time. A real client would read them from a socket. */
-export class ParrotClient implements ModelClient {
-  readonly provider = 'parrot'
-
-  constructor(readonly wordDelayMs: number) {}
+export class ParrotClient implements ModelConnection {
+  constructor(
+    readonly provider: string,
+    readonly wordDelayMs: number,
+  ) {}
 
   async answer(request: ModelRequest, sink: ModelSink, signal: AbortSignal): Promise<ModelOutcome> {
     const heard = request.messages.findLast(message => message.role === 'user')?.content ?? ''
@@ -24,4 +25,12 @@ export class ParrotClient implements ModelClient {
       finish: 'stop',
     }
   }
+
+  /** What `runwright providers --check` asks. A real one sends `GET <base URL>/models`. */
+  async fetchModels(): Promise<FetchedModels> {
+    return { kind: 'listed', body: { data: [{ id: 'parrot-1' }] } }
+  }
+
+  /** It holds no sockets. */
+  async close(): Promise<void> {}
 }

@@ -1,5 +1,5 @@
-import type { ModelPart, ModelRequest } from 'runwright/contracts'
-import { describePlugin, fakeRun, openPlugin } from 'runwright/testing'
+import { MODEL_WIRES, type ModelPart, type ModelRequest, PROVIDER_ENTRIES } from 'runwright/contracts'
+import { describePlugin, openPlugin } from 'runwright/testing'
 import { describe, expect, test } from 'vitest'
 import { plugin } from './index.js'
 import { ParrotClient } from './parrot-client.js'
@@ -25,7 +25,7 @@ function answer(client: ParrotClient, signal: AbortSignal) {
 
 describe('the parrot', () => {
   test('says back what it was told, in parts that make up the answer', async () => {
-    const { parts, outcome } = answer(new ParrotClient(0), new AbortController().signal)
+    const { parts, outcome } = answer(new ParrotClient('parrot', 0), new AbortController().signal)
     const { text } = (await outcome) as { readonly text: string }
     const said = parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
     expect({ text, said, count: parts.length }).toEqual({
@@ -36,16 +36,18 @@ describe('the parrot', () => {
   })
 
   test('stops within a tick when the signal fires', async () => {
-    const { outcome } = answer(new ParrotClient(10_000), AbortSignal.abort())
+    const { outcome } = answer(new ParrotClient('parrot', 10_000), AbortSignal.abort())
     expect(await outcome).toEqual({ kind: 'failed', failure: { category: 'cancelled', message: 'cancelled' } })
   })
 
-  test('answers the runs that ask for it and no others', async () => {
-    const opened = await openPlugin(plugin)
-    const resolve = (provider_name: string) =>
-      opened.hooks.providerResolving.promise({ prompt: 'hi', provider_name }, fakeRun())
-    expect((await resolve('parrot'))?.map(({ provider, model }) => [provider, model])).toEqual([['parrot', 'parrot-1']])
-    expect(await resolve('')).toBeUndefined()
+  test('brings a wire and a provider that speaks it', async () => {
+    const opened = await openPlugin(plugin, { config: { word_delay_ms: 5 } })
+    const [catalog] = opened.items(PROVIDER_ENTRIES)
+    const [wire] = opened.items(MODEL_WIRES)
+    expect(wire?.protocols).toEqual([catalog?.providers.parrot?.protocol])
+    const options = { provider: 'parrot', baseUrl: '', credential: () => undefined, headers: {}, modelPrefix: '' }
+    const connection = wire?.open({ ...options, traits: () => ({ api: '', quirks: new Set() }) })
+    expect(connection).toMatchObject({ provider: 'parrot', wordDelayMs: 5 })
     await opened.close()
   })
 })
