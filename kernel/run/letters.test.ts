@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Failure } from '#contracts/errors'
 import { createHookTable } from '#contracts/hooks'
 import type { RunRecord } from '#contracts/run/run'
 import type { Letter, RunChange, RunStore } from '#contracts/store/run-store'
@@ -90,4 +91,31 @@ test('a letter that is posted while the mailbox is being read is found the next 
   run.pokeLetters()
   const [first, second] = [await run.takeLetters('steer'), await run.takeLetters('steer')]
   expect([first.length, second.map(({ body }) => body)]).toEqual([0, ['late']])
+})
+
+/** The first calls are refused as a busy database refuses them. */
+function refusing<A extends readonly unknown[], T>(count: number, work: (...args: A) => Promise<T>) {
+  let left = count
+  return async (...args: A): Promise<T> => {
+    if (left-- > 0) throw new Failure('store_unavailable', 'the database cannot be read: busy')
+    return work(...args)
+  }
+}
+
+test('a mailbox that cannot be read for a moment is read again: no letter is lost and the run goes on', async () => {
+  const { run, post } = await begin(memory => ({ letters: refusing(2, id => memory.letters(id)) }))
+  await post('hello')
+  expect((await run.takeLetters('steer')).map(({ body }) => body)).toEqual(['hello'])
+})
+
+test('a run that waits gets its answer, and its deadline, over a store that cannot answer for a moment', async () => {
+  const { run, store } = await begin(memory => ({
+    letters: refusing(1, id => memory.letters(id)),
+    post: refusing(1, (tenant, id, letter) => memory.post(tenant, id, letter)),
+  }))
+  const late = await run.wait({ status: 'waiting_for_user', kind: 'answer', key: 'a', deadlineAt: store.now() })
+  const answered = run.wait({ status: 'waiting_for_user', kind: 'answer', key: 'b' })
+  await store.post('default', RECORD.id, { kind: 'answer', key: 'b', body: 'yes' })
+  run.pokeLetters()
+  expect([late.kind, (await answered).kind]).toEqual(['timed_out', 'answered'])
 })

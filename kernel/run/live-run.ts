@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { messageOf } from '#contracts/errors'
 import type { StoredEvent } from '#contracts/event/envelope'
 import { EVENT_PAYLOADS, type EventPayload, type EventType } from '#contracts/event/payloads'
 import type { HookTable } from '#contracts/hooks'
@@ -85,6 +86,7 @@ export class LiveRun implements ActiveRun {
       store: options.store,
       signal: this.#abort.signal,
       mayHaveLetters: this.isClaimed,
+      waits: error => options.log.warn({ run: this.id, error: messageOf(error) }, 'run waits for its store'),
     })
     // One that only ever waited for its turn begins like any other.
     this.isResumed = this.isClaimed && record.status !== 'queued'

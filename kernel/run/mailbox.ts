@@ -1,5 +1,6 @@
 import type { Waiting } from '#contracts/run/active-run'
 import type { Letter, RunStore } from '#contracts/store/run-store'
+import { untilStored } from '../events/until-stored.js'
 import { unlessAborted, waitUntil } from './interrupt.js'
 
 export interface MailboxOptions {
@@ -9,6 +10,8 @@ export interface MailboxOptions {
   readonly signal: AbortSignal
   /** A former process had the run: letters may be waiting. Nobody knows a new run yet; whoever posts to it pokes it. */
   readonly mayHaveLetters: boolean
+  /** Told when the store cannot answer and is asked again. */
+  readonly waits: (error: unknown) => void
 }
 
 /** The letters of one run, as the run itself sees them. Taking one says nothing to the store: the next unit does. */
@@ -26,7 +29,9 @@ export class Mailbox {
     if (!this.#mayHaveLetters) return []
     // Before the read: a letter that is posted while the read is under way may be missing from it.
     this.#mayHaveLetters = false
-    const letters = await this.options.store.letters(this.options.runId)
+    const { store, runId, waits } = this.options
+    // Also for a run that is being cancelled: how it ends may depend on what it was told.
+    const letters = await untilStored(() => store.letters(runId), waits)
     if (letters.some(letter => letter.kind !== kind)) this.#mayHaveLetters = true
     const taken = letters.filter(letter => letter.kind === kind && !this.#taken.has(letter.id))
     for (const letter of taken) this.#taken.add(letter.id)
@@ -43,23 +48,31 @@ export class Mailbox {
 
   /** The letter that answers, which may be the time-out's. Rejects when the run is interrupted. */
   async answer(waiting: Waiting): Promise<Letter> {
-    const { store, runId, tenantId, signal } = this.options
+    const { store, runId, tenantId } = this.options
     for (;;) {
       const posted = new Promise<void>(resolve => this.#wakes.add(resolve))
-      const letters = await unlessAborted(store.letters(runId), signal)
+      const letters = await this.#stored(() => store.letters(runId))
       const letter = letters.find(
         each => each.kind === waiting.kind && (waiting.key === undefined || each.key === waiting.key),
       )
       if (letter) return letter
       if (await this.#deadlineCame(waiting, posted)) {
         // The time-out competes for the same single-use key as the answers do: whoever is stored first has won.
-        await store.post(tenantId, runId, {
-          kind: waiting.kind,
-          ...(waiting.key !== undefined && { key: waiting.key }),
-          body: TIME_OUT,
-        })
+        await this.#stored(() =>
+          store.post(tenantId, runId, {
+            kind: waiting.kind,
+            ...(waiting.key !== undefined && { key: waiting.key }),
+            body: TIME_OUT,
+          }),
+        )
       }
     }
+  }
+
+  /** A store that cannot answer at the moment makes a run wait longer; it is no reason to end it. */
+  #stored<T>(work: () => Promise<T>): Promise<T> {
+    const { waits, signal } = this.options
+    return unlessAborted(untilStored(work, waits, signal), signal)
   }
 
   async #deadlineCame(waiting: Waiting, posted: Promise<void>): Promise<boolean> {
