@@ -251,6 +251,30 @@ describe('stopping', () => {
     await app.close()
   })
 
+  test('does not wait for connections on which nothing, or only half a request, ever came', async () => {
+    const { front, port, app } = await bootFront([probe])
+    const sockets = await Promise.all(
+      ['', 'GET /healthz HTTP/1.1\r\nHost: '].map(
+        text =>
+          new Promise<Socket>(resolve => {
+            const socket = connect(port, '127.0.0.1', () => socket.write(text, () => resolve(socket)))
+          }),
+      ),
+    )
+    const closes = sockets.map(
+      socket =>
+        new Promise(resolve =>
+          socket
+            .resume()
+            .on('error', () => undefined)
+            .once('close', resolve),
+        ),
+    )
+    await front.close({ graceMs: 60_000 })
+    await Promise.all(closes)
+    await app.close()
+  })
+
   test.each([
     ['/v1/things/2', /503 Service Unavailable[\s\S]*connection: close[\s\S]*retry-after: 1[\s\S]*"unavailable"/i],
     ['/readyz', /503 Service Unavailable[\s\S]*connection: close[\s\S]*retry-after: 1[\s\S]*"not_ready"/i],

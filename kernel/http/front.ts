@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Failure, isFailure } from '#contracts/errors'
 import type { PluginLog, Undo } from '#contracts/plugin'
 import type { DaemonSettings } from '#contracts/settings'
@@ -77,6 +78,8 @@ export function createFront(options: FrontOptions): Front {
   const { current, settings, hasKeys, log } = options
   const limits = { ...LIMITS, ...options.limits }
   const stopping = new Set<() => void | Promise<void>>()
+  /** Connections on which nothing was asked yet. To node they are not idle: closing its server would wait for them. */
+  const silent = new Set<Socket>()
   let isStopping = false
   let isPublic = false
   let guard: HostGuard | undefined
@@ -94,6 +97,7 @@ export function createFront(options: FrontOptions): Front {
   }
 
   const serve = (request: IncomingMessage, response: ServerResponse) => {
+    silent.delete(request.socket)
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value)
     if (isStopping) response.setHeader('connection', 'close')
     const refusal = refuse(request)
@@ -129,6 +133,10 @@ export function createFront(options: FrontOptions): Front {
   server.maxConnections = limits.maxConnections
   server.on('checkExpectation', serve)
   server.on('clientError', answerClientError)
+  server.on('connection', socket => {
+    silent.add(socket)
+    socket.once('close', () => silent.delete(socket))
+  })
 
   return {
     server,
@@ -163,7 +171,11 @@ export function createFront(options: FrontOptions): Front {
       void late.then(() => server.closeAllConnections())
       const work = [...stopping].map(async stop => stop())
       for (const one of work) one.catch(error => log.warn({ err: error }, 'stopping work failed'))
-      await Promise.all([closed, Promise.race([Promise.allSettled(work), late])])
+      const stopped = Promise.race([Promise.allSettled(work), late])
+      void stopped.then(() => {
+        for (const socket of silent) socket.destroy()
+      })
+      await Promise.all([closed, stopped])
       clearTimeout(deadline)
     },
   }
