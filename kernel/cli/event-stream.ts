@@ -22,16 +22,20 @@ export type StreamItem =
   /** The connection broke; the next one is tried after `waitMs`. */
   | { readonly kind: 'broken'; readonly because: string; readonly waitMs: number }
   | { readonly kind: 'restored' }
+  /** The last item: the run is over, and what it showed last was seen before. */
+  | { readonly kind: 'ended' }
   /** The last item: the daemon is gone or refuses to go on. */
   | { readonly kind: 'given_up'; readonly problem: ApiProblem; readonly lastEventId: string | undefined }
 
 /** Pings come every 15 s by default; a connection silent for longer than this is taken for dead. */
 const SILENCE_MS = 120_000
+/** Tells an event source not to come back. */
+const NOTHING_FOLLOWS = 204
 const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024
 
 /**
  * The events of a run from after `after` on, each once and in order, over as many connections as it takes. Ends when the
- * reader stops, the signal fires, or with `given_up`. Stopping at the terminal event is the reader's business.
+ * reader stops, the signal fires, or with `ended` or `given_up`. Stopping at the terminal event is the reader's business.
  */
 export async function* followRun(
   api: ApiClient,
@@ -52,6 +56,10 @@ export async function* followRun(
     })
     if (signal.aborted) return
     let problem: ApiProblem = { kind: 'unreachable', baseUrl: api.baseUrl, because: 'the daemon closed the stream' }
+    if (reply.kind === 'answered' && reply.status === NOTHING_FOLLOWS) {
+      reply.body.resume()
+      return yield { kind: 'ended' }
+    }
     if (reply.kind === 'answered') {
       if (lostSince !== undefined) yield { kind: 'restored' }
       const connectedAt = performance.now()

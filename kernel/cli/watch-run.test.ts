@@ -308,3 +308,17 @@ test('attach starts behind the event it is told', async () => {
       .map(line => JSON.parse(line).id),
   ).toEqual([`${RUN_ID}:11`, `${RUN_ID}:12`])
 })
+
+test.each([
+  ['completed', 0],
+  ['failed', 2],
+  ['cancelled', 6],
+])('attach behind the end of a %s run says so and is %i', async (status, code) => {
+  const server = await serverWith({ status })
+  const { run } = testEnvironment({ baseUrl: server.baseUrl })
+  expect(await run('attach', RUN_ID, '--after', `${script.length - 1}`)).toEqual({
+    code,
+    out: '',
+    err: `runwright: no more events follow; the run is ${status}\n`,
+  })
+})

@@ -37,13 +37,14 @@ export async function watchRun(
 ): Promise<number> {
   const leave = new AbortController()
   const interruption = interruptible(terminal, api, runId, onInterrupt, leave, view)
+  const where = whereOf(terminal, api)
   const output = createOutput(terminal.stdout)
   const note = (text: string) => terminal.stderr.write(`${text}\n`)
   let isBlocked = false
   /** Nobody here answers: the run is left alive, and whoever does is told how. */
   const giveUp = (event: EventEnvelope) => {
     isBlocked = true
-    note(howToAnswer(runId, event, whereOf(terminal, api)))
+    note(howToAnswer(runId, event, where))
     leave.abort()
   }
   const asker = createAsker({ terminal, api, runId, onUnanswered: giveUp })
@@ -82,12 +83,13 @@ export async function watchRun(
       } else if (item.kind === 'restored') {
         if (isLost) note('runwright: connected again')
         isLost = false
-      } else {
+      } else if (item.kind === 'ended') return await outcomeOf(terminal, api, runId)
+      else {
         await output.write(view.interrupted())
         if (interruption.isRequested()) return EXIT.interrupted
         const code = complain(terminal, item.problem)
         if (item.problem.kind === 'unreachable')
-          note(`  The run may go on without us. Look again: ${attachLine(runId, item.lastEventId)}`)
+          note(`  The run may go on without us. Look again: ${attachLine(runId, item.lastEventId, where)}`)
         return code
       }
     }
@@ -100,9 +102,17 @@ export async function watchRun(
   }
 }
 
+/** The exit code of a run whose end was seen before, by its record. */
+async function outcomeOf(terminal: Terminal, api: ApiClient, runId: string): Promise<number> {
+  const run = await api.request<{ readonly status: string }>('GET', `/v1/runs/${encodeURIComponent(runId)}`)
+  if (run.kind !== 'answered') return complain(terminal, run)
+  terminal.stderr.write(`runwright: no more events follow; the run is ${plainLine(run.body.status)}\n`)
+  return exitCodeOf(`run.${run.body.status}`) ?? EXIT.problem
+}
+
 /** The command that goes on where this one stopped. */
-export const attachLine = (runId: string, lastEventId: string | undefined): string =>
-  `runwright attach ${runId}${lastEventId === undefined ? '' : ` --after ${lastEventId}`}`
+const attachLine = (runId: string, lastEventId: string | undefined, where: string): string =>
+  `runwright attach ${runId}${lastEventId === undefined ? '' : ` --after ${lastEventId}`}${where}`
 
 /** First interrupt: ask the daemon to cancel and wait for the end; second: leave at once. */
 function interruptible(
@@ -119,7 +129,9 @@ function interruptible(
     count += 1
     if (count > 1 || mode === 'detach') {
       if (mode === 'detach')
-        terminal.stderr.write(`\nrunwright: the run goes on. Look again: ${attachLine(runId, undefined)}\n`)
+        terminal.stderr.write(
+          `\nrunwright: the run goes on. Look again: ${attachLine(runId, undefined, whereOf(terminal, api))}\n`,
+        )
       return leave.abort()
     }
     terminal.stdout.write(view.interrupted())

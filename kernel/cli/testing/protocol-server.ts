@@ -54,9 +54,11 @@ export async function openProtocolServer(options: ProtocolServerOptions) {
   const live = new Set<ServerResponse>()
 
   async function stream(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
     const resumed = parseEventId(request.headers['last-event-id'] as string | undefined)?.seq
     const after = options.isForgetful ? -1 : (resumed ?? -1)
+    const isOver = events.some(({ type }) => isTerminalEvent(type))
+    if (isOver && after >= events.length - 1) return void response.writeHead(204).end()
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
     const frames = events.map((event, seq) => frameOf(event, seq)).slice(after + 1)
     const bytes = Buffer.from(`: ping\n\n${frames.join('')}`)
     const cut = cuts.shift()
@@ -65,7 +67,7 @@ export async function openProtocolServer(options: ProtocolServerOptions) {
     for (let at = 0; at < sent.length; at += piece)
       await new Promise<void>(resolve => response.write(sent.subarray(at, at + piece), () => resolve()))
     if (cut !== undefined && cut < bytes.length) response.destroy()
-    else if (events.some(({ type }) => isTerminalEvent(type))) response.end()
+    else if (isOver) response.end()
     else live.add(response)
   }
 
