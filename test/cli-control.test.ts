@@ -113,6 +113,25 @@ describe('an approval at the terminal', () => {
     expect(existsSync(join(workspace, 'b.txt'))).toBe(false)
   })
 
+  test('what was typed before a question could be read answers nothing', async () => {
+    const { url, workspace } = await booted([write('a.txt'), { ...write('b.txt'), delay_ms: 300 }, done])
+    const { run, type, asked, out, err } = atTerminal(url)
+    type('y')
+    const running = run('run', 'p', '--approval', 'all')
+    await asked('path: a.txt')
+    await asked('Allow write?')
+    expect(existsSync(join(workspace, 'a.txt'))).toBe(false)
+    type('n')
+    await expect.poll(() => out.text()).toContain('write was denied')
+    type('y')
+    await asked('path: b.txt')
+    await expect.poll(() => err.text().split('Allow write?').length).toBe(3)
+    expect(existsSync(join(workspace, 'b.txt'))).toBe(false)
+    type('n')
+    expect((await running).code).toBe(0)
+    expect(existsSync(join(workspace, 'b.txt'))).toBe(false)
+  })
+
   test('an answer given elsewhere closes the prompt; the next line answers nothing', async () => {
     const { url, request, events } = await booted([write('a.txt'), { ...done, delay_ms: 700 }])
     const { run, type, asked, out, err } = atTerminal(url)

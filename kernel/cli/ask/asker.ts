@@ -107,6 +107,9 @@ export function createAsker({ terminal, api, runId, onUnanswered }: AskerOptions
   }
 
   async function converse(own: Session, event: EventEnvelope): Promise<void> {
+    // Nobody agrees to what they could not read yet.
+    await own.reader.forget()
+    if (own.signal.aborted) return
     for (;;) {
       const reply = await send(own, event)
       if (own.signal.aborted) return

@@ -2,6 +2,8 @@ import { StringDecoder } from 'node:string_decoder'
 
 /** Lines a person types. */
 export interface LineReader {
+  /** Forgets what was typed until now. Resolves when nothing of it is on its way any more. */
+  forget(): Promise<void>
   /** The next line; undefined when the input is at its end or the signal fires. */
   next(signal: AbortSignal): Promise<string | undefined>
   /** Stops reading. What was typed ahead and not asked for is forgotten: it answers no later question. */
@@ -10,6 +12,9 @@ export interface LineReader {
 
 const MAX_LINE_CHARACTERS = 16_384
 const MAX_LINES = 100
+/** What a terminal holds is read within a turn or two of the event loop. */
+const QUIET_TURNS = 4
+const MAX_TURNS = 100
 
 /** Reads only between here and `close`: a program in the background that asks nothing never touches the keyboard. */
 export function openLineReader(stdin: NodeJS.ReadableStream): LineReader {
@@ -35,6 +40,14 @@ export function openLineReader(stdin: NodeJS.ReadableStream): LineReader {
   if (!isEnded) stdin.resume()
 
   return {
+    async forget() {
+      for (let quiet = 0, turn = 0; quiet < QUIET_TURNS && turn < MAX_TURNS && !isEnded; turn++) {
+        await new Promise(resolve => setImmediate(resolve))
+        quiet = lines.length === 0 && rest === '' ? quiet + 1 : 0
+        lines.length = 0
+        rest = ''
+      }
+    },
     async next(signal) {
       for (;;) {
         if (signal.aborted) return undefined
