@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { CliEnvironment } from '#kernel/cli/index'
 import { openProtocolServer, RUN_ID } from '#kernel/cli/testing/protocol-server'
 import { testEnvironment } from '#kernel/cli/testing/test-environment'
 import { type Booted, type BootOptions, boot, type FakeTurn } from './kit/boot.js'
@@ -18,9 +19,9 @@ async function booted(turns: readonly FakeTurn[], options: BootOptions = {}): Pr
 }
 
 /** The command line with a person at the keyboard. */
-function atTerminal(baseUrl: string) {
+function atTerminal(baseUrl: string, overrides: Partial<CliEnvironment> = {}) {
   const keyboard = new PassThrough()
-  const cli = testEnvironment({ baseUrl, stdin: keyboard, isTty: { stdin: true, stdout: false } })
+  const cli = testEnvironment({ baseUrl, stdin: keyboard, isTty: { stdin: true, stdout: false }, ...overrides })
   return {
     ...cli,
     type: (line: string) => keyboard.write(`${line}\n`),
@@ -83,6 +84,24 @@ describe('an approval at the terminal', () => {
     await expect.poll(() => server.seen.find(request => request.path.endsWith(path))?.body).toEqual(body)
     interrupt()
     await running
+  })
+
+  test('a lost connection is told on a line of its own, and the question stands again below it', async () => {
+    const payload = { call_id: 'c7', tool: 'bash', arguments: '{}' }
+    const server = await openProtocolServer({
+      status: 'waiting_for_approval',
+      events: [{ type: 'tool.approval_required', payload }, { type: 'llm.turn.requested' }],
+      cutAfterBytes: [600],
+    })
+    undo.push(server.close)
+    const reconnect = { firstMs: 300, maxMs: 300, giveUpMs: 60_000 }
+    const { run, asked, interrupt, err } = atTerminal(server.baseUrl, { reconnect })
+    const running = run('attach', RUN_ID)
+    await asked('connected again')
+    interrupt()
+    await running
+    const question = 'Allow bash? y, or n and why: '
+    expect(err.text()).toContain(`\nrunwright: connected again\n${question}\n`)
   })
 
   test('n with a reason denies it, and the model is told why', async () => {

@@ -48,6 +48,13 @@ export async function watchRun(
     leave.abort()
   }
   const asker = createAsker({ terminal, api, runId, onUnanswered: giveUp })
+  /** Says something about the connection, on lines of its own. */
+  const aside = async (text: string): Promise<void> => {
+    const askAgain = asker.aside()
+    await output.write(view.interrupted())
+    note(text)
+    askAgain()
+  }
   const answer = async (event: EventEnvelope): Promise<void> => {
     if (!(await isStillPending(api, runId, event))) return
     if (approveAll && event.type === 'tool.approval_required') {
@@ -75,13 +82,10 @@ export async function watchRun(
         if (isBlocked) return EXIT.blocked
       } else if (item.kind === 'broken') {
         // Said once per outage: the attempts in between tell a person nothing new.
-        if (!isLost) {
-          await output.write(view.interrupted())
-          note(`runwright: lost the stream (${plainLine(item.because)}); reconnecting`)
-        }
+        if (!isLost) await aside(`runwright: lost the stream (${plainLine(item.because)}); reconnecting`)
         isLost = true
       } else if (item.kind === 'restored') {
-        if (isLost) note('runwright: connected again')
+        if (isLost) await aside('runwright: connected again')
         isLost = false
       } else if (item.kind === 'ended') return await outcomeOf(terminal, api, runId)
       else {
