@@ -36,10 +36,14 @@ export interface CheckpointDraft
   readonly letter?: AnswerLetter
 }
 
-/** What `POST /v1/checkpoints/{id}/resume` posts. `user_input`: the answers, not yet checked; else the payload as it came. */
-export type ResumeBody =
+/**
+ * What `POST /v1/checkpoints/{id}/resume` posts. `user_input`: the answers, not yet checked; else the payload as it came.
+ * `by`: the public prefix of the key that resumed it.
+ */
+export type ResumeBody = { readonly by?: string } & (
   | { readonly answers: Readonly<Record<string, string>> }
   | { readonly resumed: true; readonly payload: Readonly<Record<string, unknown>> }
+)
 
 /**
  * The checkpoints of a deployment. A checkpoint is settled once: whoever is stored first has won. The tenant is part of

@@ -12,6 +12,7 @@ import { writeScriptedPlugin } from './kit/scripted-plugin.js'
 let dir = ''
 let daemon: Booted
 const tokens: Record<string, string> = {}
+const prefixes: Record<string, string> = {}
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'runwright-tenancy-'))
@@ -21,8 +22,10 @@ beforeAll(async () => {
     const { text, prefix, digest } = createApiKey()
     await keys?.add({ prefix, digest, tenant_id, name, scopes, created_at: '2026-01-01T00:00:00Z' })
     tokens[name] = text
+    prefixes[name] = prefix
   }
   await add('owner', 'acme', ['runs:write'])
+  await add('colleague', 'acme', ['runs:write'])
   await add('reader', 'acme', ['runs:read'])
   await add('stranger', 'other', ['admin'])
   await keys?.close()
@@ -54,4 +57,25 @@ test('another tenant neither sees nor answers what waits, and a reader may look 
   expect(await statuses('reader', [...answers, resume, ...reads])).toEqual([403, 403, 403, 200, 200])
   expect((await owner.request('POST', `/v1/runs/${id}/approve`)).status).toBe(200)
   expect((await owner.events(id)).at(-1)?.payload?.output).toBe('["pulled 1"]')
+})
+
+test('the log names the key that decided, never more of it than its public part', async () => {
+  const colleague = as('colleague')
+  const logOf = async (answer: (id: string) => Promise<{ readonly status: number }>) => {
+    const id = await startWaiting(as('owner'), 1)
+    expect((await answer(id)).status).toBe(200)
+    const events = await colleague.events(id)
+    expect(JSON.stringify(events)).not.toContain(tokens.colleague?.slice(prefixes.colleague?.length))
+    return events.filter(({ type }) => /^tool\.approval_(granted|denied)$/.test(type)).map(({ payload }) => payload)
+  }
+  const by = { decided_by: prefixes.colleague }
+  expect(await logOf(id => colleague.request('POST', `/v1/runs/${id}/approve`))).toMatchObject([by])
+  expect(await logOf(id => colleague.request('POST', `/v1/runs/${id}/deny`, { message: 'no' }))).toMatchObject([
+    { ...by, message: 'no' },
+  ])
+  const resumed = await logOf(async id => {
+    const { body } = await colleague.request('GET', `/v1/runs/${id}/checkpoint`)
+    return colleague.request('POST', `/v1/checkpoints/${body.id}/resume`)
+  })
+  expect(resumed).toMatchObject([{ ...by, reason: 'resumed' }])
 })

@@ -113,7 +113,7 @@ describe('an approval at the terminal', () => {
     const { code, out } = await running
     expect(code).toBe(0)
     const denied = (await events(idIn(out))).find(event => event.type === 'tool.approval_denied')
-    expect(denied?.payload?.reason).toBe('not that file')
+    expect(denied?.payload).toMatchObject({ message: 'not that file' })
     expect(existsSync(join(workspace, 'a.txt'))).toBe(false)
   })
 

@@ -10,7 +10,8 @@ test('whatever can be done to a run, another tenant’s run is one that never wa
   bench = await bootWithAuth({
     turns: [{ tool_calls: [{ id: 'c', name: 'AskUserQuestion', arguments: { questions } }] }, { content: 'done' }],
   })
-  const owner = bench.as(await bench.addKey({ tenant_id: 'acme' }))
+  const key = await bench.addKey({ tenant_id: 'acme' })
+  const owner = bench.as(key)
   const stranger = bench.as(await bench.addKey({ tenant_id: 'other' }))
   const reader = bench.as(await bench.addKey({ tenant_id: 'acme', scopes: ['runs:read'] }))
   const id = await owner.start('go')
@@ -41,5 +42,7 @@ test('whatever can be done to a run, another tenant’s run is one that never wa
   expect((await reader.request('POST', '/v1/agents', { prompt: 'x' })).status).toBe(403)
   expect((await reader.request('GET', `/v1/runs/${id}/input`)).status).toBe(200)
   expect((await owner.request('POST', `/v1/runs/${id}/input`, { answers: { 'q?': 'a' } })).status).toBe(202)
-  expect((await owner.events(id)).at(-1)?.payload?.output).toBe('done')
+  const events = await owner.events(id)
+  expect(events.at(-1)?.payload?.output).toBe('done')
+  expect(key.startsWith(events.find(({ type }) => type === 'run.resumed')?.payload?.answered_by)).toBe(true)
 })

@@ -12,6 +12,8 @@ const of = <P extends TProperties>(properties: P) => Type.Object(properties)
 
 const call = { call_id: S, tool: S }
 const asked = { ...call, recipe_step: maybe(S) }
+/** `…_by`: the public prefix of the key that answered; absent with auth off, and where nobody did. */
+const decided = { ...asked, decided_by: maybe(S) }
 const totals = { usage_totals: UsageTotals, cost_totals: CostTotals }
 const hook = { stage: S, hook: S, step: I }
 const toolHook = { stage: S, hook: S, ...call }
@@ -47,7 +49,7 @@ export const EVENT_PAYLOADS = {
   'run.step.started': of({ step: I, step_start_ms: I }),
   'run.step.completed': of({ step: I, tool_calls: I, duration_ms: I }),
   'run.waiting_for_user': of({ ...call, questions: Type.Array(question), deadline_at: S }),
-  'run.resumed': of({ ...call, answered_at: S }),
+  'run.resumed': of({ ...call, answered_at: S, answered_by: maybe(S) }),
   'run.cost_limit_reached': of({ step: I, max_cost_usd: N, cumulative_cost_usd: N }),
   'run.completed': of({ output: S, ...totals }),
   'run.failed': of({ error: S, ...totals, reason: maybe(S), max_steps: maybe(I), max_turns: maybe(I) }),
@@ -69,9 +71,10 @@ export const EVENT_PAYLOADS = {
   'tool.call.delta': of({ step: I, index: I, call_id: S, tool: S, arguments: S }),
   'tool.activated': reserved,
   'tool.output.delta': of({ step: I, ...call, stream_index: I, content: S }),
-  'tool.approval_required': of({ ...asked, arguments: S, deadline_at: S }),
-  'tool.approval_granted': of(asked),
-  'tool.approval_denied': of({ ...asked, reason: maybe(S) }),
+  'tool.approval_required': of({ ...asked, arguments: S, deadline_at: S, checkpoint_id: maybe(S) }),
+  'tool.approval_granted': of(decided),
+  /** `message`: what a person said with it. `reason`: no person refused (`timeout`, `unattended`, `resumed`). */
+  'tool.approval_denied': of({ ...decided, reason: maybe(S), message: maybe(S) }),
   'tool.call.blocked': of({ ...call, reason: S, skill: maybe(S) }),
   'conversation.continued': of({ conversation_id: S, prior_message_count: I }),
   'prompt.resolved': of({

@@ -19,12 +19,17 @@ export async function isStillPending(api: ApiClient, runId: string, event: Event
   const run = await api.request<Run>('GET', path)
   if (run.kind !== 'answered') return true
   if (run.body.status !== STATUS_OF[event.type]) return false
+  const { call_id, checkpoint_id }: Readonly<Record<string, unknown>> = event.payload ?? {}
+  // Unlike the status, these know of an answer that is accepted and not yet read by the run.
   if (event.type === 'run.waiting_for_user') {
-    // Unlike the status, this route knows of an answer that is accepted and not yet read by the run.
     const input = await api.request<{ readonly call_id?: string }>('GET', `${path}/input`)
-    if (input.kind === 'refused' && input.code === 'no_pending_input') return false
+    if (input.kind === 'refused') return input.code !== 'no_pending_input'
+    return input.kind !== 'answered' || input.body.call_id === call_id
   }
-  const checkpoint = await api.request<{ readonly call_id?: string }>('GET', `${path}/checkpoint`)
-  const { call_id }: Readonly<Record<string, unknown>> = event.payload ?? {}
-  return checkpoint.kind !== 'answered' || checkpoint.body.call_id === undefined || checkpoint.body.call_id === call_id
+  if (typeof checkpoint_id !== 'string') return true
+  const checkpoint = await api.request<{ readonly status?: string }>(
+    'GET',
+    `/v1/checkpoints/${encodeURIComponent(checkpoint_id)}`,
+  )
+  return checkpoint.kind !== 'answered' || checkpoint.body.status === 'pending'
 }

@@ -1,11 +1,13 @@
 import type { ApprovalOption, ApprovalOutcome } from '#contracts/approval'
 import type { Letter } from '#contracts/store/run-store'
 
-/** Body of the letter of a route, or of a run that ends while it waits. */
-export type Answer =
+/** What somebody decided. */
+export type Decision =
   | { readonly decision: 'approved'; readonly option?: string }
   | { readonly decision: 'denied'; readonly message?: string }
-  | { readonly decision: 'ended' }
+
+/** Body of the letter of a route (`by`: the public prefix of the key that was used), or of a run that ends while it waits. */
+export type Answer = (Decision & { readonly by?: string }) | { readonly decision: 'ended' }
 
 /** What a letter answers; the kernel's own says that the time is up. Whatever does not say `approved` is no approval; an option that was not offered picks none. */
 export function outcomeOf({ body }: Letter, options: readonly ApprovalOption[] = []): ApprovalOutcome {
@@ -18,6 +20,12 @@ export function outcomeOf({ body }: Letter, options: readonly ApprovalOption[] =
   if (answer.decision === 'denied')
     return { kind: 'denied', ...(typeof answer.message === 'string' && { message: answer.message }) }
   return { kind: 'resumed' }
+}
+
+/** Who wrote the letter, as far as it says. */
+export function authorOf({ body }: Letter): string | undefined {
+  const by = typeof body === 'object' && body !== null && 'by' in body ? body.by : undefined
+  return typeof by === 'string' ? by : undefined
 }
 
 /** What a resumed checkpoint was given, as JSON text. */

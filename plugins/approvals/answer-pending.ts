@@ -1,7 +1,9 @@
 import { Failure } from '#contracts/errors'
+import type { Identity } from '#contracts/identity'
 import type { Runs } from '#contracts/run/runs'
-import type { Answer } from './answer-letter.js'
+import type { Answer, Decision } from './answer-letter.js'
 import { APPROVAL_LETTER, pendingOf } from './approval-state.js'
+import type { CheckpointView } from './checkpoint-view.js'
 
 /**
  * Answers the pending call of a run; resolves when the answer is durable and has won. Fails with `not_found` when
@@ -9,10 +11,11 @@ import { APPROVAL_LETTER, pendingOf } from './approval-state.js'
  */
 export async function answerPending(
   runs: Runs,
-  tenantId: string,
+  checkpoints: CheckpointView,
+  { tenantId, keyPrefix }: Identity,
   runId: string,
   callId: string | undefined,
-  answer: Answer,
+  decision: Decision,
 ): Promise<void> {
   const run = runs.active(tenantId, runId)
   if (!run && !(await runs.read(tenantId, runId))) throw new Failure('not_found', `no run ${runId}`)
@@ -24,9 +27,12 @@ export async function answerPending(
       details: { pending: pending.call_id },
     })
   if (run.signal.aborted) throw new Failure('conflict', `run ${runId} is ending; its call will not run`)
-  const posted = await runs.send(tenantId, runId, { kind: APPROVAL_LETTER, key: pending.key, body: answer })
+  const body: Answer = { ...decision, ...(keyPrefix && { by: keyPrefix }) }
+  const posted = await runs.send(tenantId, runId, { kind: APPROVAL_LETTER, key: pending.key, body })
   if (posted.kind === 'taken') throw new Failure('conflict', `${pending.call_id} was already answered`)
   if (posted.kind !== 'posted') throw nothingPending(runId)
+  // The run shows it as well once it has read the letter; whoever looks before that must not take it for pending.
+  await checkpoints.settle(run, pending.checkpoint_id, decision.decision)
 }
 
 const nothingPending = (runId: string): Failure =>

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { OPEN_IDENTITY } from '#contracts/identity'
 import { RUN_STORE, RUNS } from '#contracts/ports'
 import type { Runs } from '#contracts/run/runs'
 import { type Booted, boot } from '#test/kit/boot'
@@ -12,9 +13,12 @@ import { type ScriptedCall, scriptedPrompt, writeScriptedPlugin } from '#test/ki
 import { outcomeOf } from './answer-letter.js'
 import { answerPending } from './answer-pending.js'
 import { notePending } from './approval-state.js'
+import { CheckpointView } from './checkpoint-view.js'
 import { plugin } from './index.js'
 
 const NO_RUNS = {} as Runs
+const quiet = (): void => undefined
+const NO_VIEW = new CheckpointView(undefined, { debug: quiet, info: quiet, warn: quiet, error: quiet })
 describePlugin(plugin, {
   dir: import.meta.dirname,
   ports: [
@@ -77,6 +81,21 @@ describe('a daemon', () => {
     expect(await post(id, 'approve')).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   })
 
+  test('the event names the checkpoint, which shows the answer as soon as whoever answered is told', async () => {
+    for (const [verb, status] of [
+      ['approve', 'approved'],
+      ['deny', 'denied'],
+    ] as const) {
+      const id = await daemon.start(request('destructive', [trigger()]))
+      const { payload } = await daemon.until(id, REQUIRED)
+      const checkpoint = async () => (await daemon.request('GET', `/v1/checkpoints/${payload?.checkpoint_id}`)).body
+      expect(await checkpoint()).toMatchObject({ status: 'pending', call_id: 'c1', run_id: id })
+      expect((await post(id, verb)).status).toBe(200)
+      expect(await checkpoint()).toMatchObject({ status })
+      await daemon.events(id)
+    }
+  })
+
   test('a denied call is reported to the model, quietly, and the run goes on', async () => {
     const id = await daemon.start(request('destructive', [trigger()]))
     await daemon.until(id, REQUIRED)
@@ -91,6 +110,8 @@ describe('a daemon', () => {
       ['approval_denied', 'c1'],
       ['call.completed', 'c1'],
     ])
+    const denied = events.find(({ type }) => type === 'tool.approval_denied')?.payload
+    expect([denied?.message, denied?.reason, denied?.decided_by]).toEqual(['not today', undefined, undefined])
     const completed = events.find(({ type }) => type === 'tool.call.completed')?.payload
     expect(completed?.duration_ms).toBe(0)
     expect(JSON.parse(completed?.output)).toMatchObject({
@@ -221,9 +242,8 @@ test.each([
   notePending(run, { key: 'k', call_id: 'c1', tool: 'trigger', deadline_at: '' })
   const sent: unknown[] = []
   const runs = { active: () => run, send: async (...letter: unknown[]) => sent.push(letter) } as unknown as Runs
-  await expect(answerPending(runs, 'default', run.id, undefined, { decision: 'approved' })).rejects.toMatchObject({
-    code,
-  })
+  const answering = answerPending(runs, NO_VIEW, OPEN_IDENTITY, run.id, undefined, { decision: 'approved' })
+  await expect(answering).rejects.toMatchObject({ code })
   expect(sent).toEqual([])
 })
 

@@ -1,20 +1,19 @@
 import type { ApprovalOutcome, ApprovalQuestion, Approvals } from '#contracts/approval'
-import type { Checkpoints } from '#contracts/checkpoint'
-import { Failure, messageOf } from '#contracts/errors'
-import type { PluginLog } from '#contracts/plugin'
-import type { ActiveRun } from '#contracts/run/active-run'
+import { Failure } from '#contracts/errors'
+import type { ActiveRun, WaitOutcome } from '#contracts/run/active-run'
 import type { Runs } from '#contracts/run/runs'
-import { type Answer, outcomeOf, payloadOf } from './answer-letter.js'
+import type { Letter } from '#contracts/store/run-store'
+import { type Answer, authorOf, outcomeOf, payloadOf } from './answer-letter.js'
 import { APPROVAL_LETTER, decidedOf, keyOf, noteDecided, notePending, pendingOf } from './approval-state.js'
+import type { CheckpointView } from './checkpoint-view.js'
 import { Turns } from './turns.js'
 
 export interface AskingDeps {
   readonly runs: Runs
-  readonly checkpoints: Checkpoints | undefined
+  readonly checkpoints: CheckpointView
   readonly timeoutMs: number
   /** The clock that expires things. */
   readonly now: () => number
-  readonly log: PluginLog
 }
 
 const TURNS = Symbol('approval turns')
@@ -38,8 +37,8 @@ export class Asking implements Approvals {
     const outcome: ApprovalOutcome = answered ? outcomeOf(answered, pending.options) : { kind: 'timed_out' }
     const { checkpoint_id } = pending
     noteDecided(run, pending.key, { outcome, ...(checkpoint_id && { checkpoint_id }) })
-    if (answered) emitAnswer(run, pending, outcome)
-    await this.#settle(run, checkpoint_id, outcome, answered && payloadOf(answered))
+    if (answered) emitAnswer(run, pending, outcome, authorOf(answered))
+    await this.deps.checkpoints.settle(run, checkpoint_id, outcome.kind, answered && payloadOf(answered))
   }
 
   async #ask(run: ActiveRun, question: ApprovalQuestion): Promise<ApprovalOutcome> {
@@ -48,7 +47,7 @@ export class Asking implements Approvals {
     const decided = decidedOf(run, key)
     if (decided) {
       // A former process may have ended before the checkpoint was told.
-      if (run.isResumed) await this.#settle(run, decided.checkpoint_id, decided.outcome)
+      if (run.isResumed) await this.deps.checkpoints.settle(run, decided.checkpoint_id, decided.outcome.kind)
       return decided.outcome
     }
     if (run.policy.unattended !== 'wait') return unattended(run, question, key)
@@ -61,7 +60,7 @@ export class Asking implements Approvals {
     const isKnown = former?.key === key
     const deadlineAt = isKnown ? Date.parse(former.deadline_at) : this.deps.now() + this.deps.timeoutMs
     const deadline = new Date(deadlineAt).toISOString()
-    const checkpointId = await this.#open(run, question, key, deadline)
+    const checkpointId = await this.deps.checkpoints.open(run, question, key, deadline)
     // From here to the wait nothing is awaited: what is pending, the status and the event become visible together.
     if (!isKnown)
       notePending(run, {
@@ -78,6 +77,7 @@ export class Asking implements Approvals {
         tool,
         arguments: question.arguments,
         deadline_at: deadline,
+        ...(checkpointId && { checkpoint_id: checkpointId }),
       })
     // A run that was waiting when its process ended enters the next wait unannounced; it must be the same one.
     if (run.status === STATUS && !isKnown) announce()
@@ -89,53 +89,17 @@ export class Asking implements Approvals {
       deadlineAt,
       announce,
       conclude(waited) {
-        if (waited.kind === 'answered') outcome = outcomeOf(waited.letter, options)
+        const letter = letterOf(waited)
+        if (letter) outcome = outcomeOf(letter, options)
         noteDecided(run, key, { outcome, ...(checkpointId && { checkpoint_id: checkpointId }) })
-        emitAnswer(run, { call_id: callId, tool }, outcome)
+        emitAnswer(run, { call_id: callId, tool }, outcome, letter && authorOf(letter))
       },
     })
-    await this.#settle(run, checkpointId, outcome, waited.kind === 'answered' ? payloadOf(waited.letter) : undefined)
+    const letter = letterOf(waited)
+    await this.deps.checkpoints.settle(run, checkpointId, outcome.kind, letter && payloadOf(letter))
     return outcome
   }
-
-  async #open(run: ActiveRun, question: ApprovalQuestion, key: string, deadline: string): Promise<string | undefined> {
-    const opened = this.deps.checkpoints?.open(run.tenantId, {
-      kind: 'approval',
-      run_id: run.id,
-      call_id: question.callId,
-      tool: question.tool,
-      args: question.arguments,
-      deadline_at: deadline,
-      letter: { kind: APPROVAL_LETTER, key },
-    })
-    return (await opened?.catch(error => this.#complain(run, error)))?.id
-  }
-
-  async #settle(
-    run: ActiveRun,
-    checkpointId: string | undefined,
-    outcome: ApprovalOutcome,
-    payload?: string,
-  ): Promise<void> {
-    if (checkpointId === undefined) return
-    await this.deps.checkpoints
-      ?.settle(run.tenantId, checkpointId, CHECKPOINT_STATUS[outcome.kind], payload)
-      .catch(error => this.#complain(run, error))
-  }
-
-  /** The letter decides; a checkpoint only shows it, and must not stop a run. */
-  #complain(run: ActiveRun, error: unknown): undefined {
-    this.deps.log.warn({ run: run.id, error: messageOf(error) }, 'checkpoint of an approval not written')
-  }
 }
-
-const CHECKPOINT_STATUS = {
-  approved: 'approved',
-  denied: 'denied',
-  resumed: 'resumed',
-  timed_out: 'expired',
-  unattended: 'denied',
-} as const
 
 function unattended(run: ActiveRun, { callId, tool }: ApprovalQuestion, key: string): ApprovalOutcome {
   if (run.policy.unattended === 'fail')
@@ -151,13 +115,20 @@ function unattended(run: ActiveRun, { callId, tool }: ApprovalQuestion, key: str
 
 const REASONS = { resumed: 'resumed', timed_out: 'timeout', unattended: 'unattended' } as const
 
-function emitAnswer(run: ActiveRun, call: { call_id: string; tool: string }, outcome: ApprovalOutcome): void {
-  const { call_id, tool } = call
-  if (outcome.kind === 'approved') run.emit('tool.approval_granted', { call_id, tool })
+function emitAnswer(
+  run: ActiveRun,
+  { call_id, tool }: { readonly call_id: string; readonly tool: string },
+  outcome: ApprovalOutcome,
+  by?: string,
+): void {
+  const decided = { call_id, tool, ...(by && { decided_by: by }) }
+  if (outcome.kind === 'approved') run.emit('tool.approval_granted', decided)
   else if (outcome.kind === 'denied')
-    run.emit('tool.approval_denied', { call_id, tool, ...(outcome.message && { reason: outcome.message }) })
-  else run.emit('tool.approval_denied', { call_id, tool, reason: REASONS[outcome.kind] })
+    run.emit('tool.approval_denied', { ...decided, ...(outcome.message && { message: outcome.message }) })
+  else run.emit('tool.approval_denied', { ...decided, reason: REASONS[outcome.kind] })
 }
+
+const letterOf = (waited: WaitOutcome): Letter | undefined => (waited.kind === 'answered' ? waited.letter : undefined)
 
 const answerThatWon = async (run: ActiveRun, key: string) =>
   (await run.takeLetters(APPROVAL_LETTER)).find(letter => letter.key === key)

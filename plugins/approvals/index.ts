@@ -1,6 +1,7 @@
 import { definePlugin, STAGE } from '#contracts/plugin'
 import { APPROVALS, CHECKPOINTS, PERMISSION_RULES, RUN_STORE, RUNS } from '#contracts/ports'
 import { Asking } from './asking.js'
+import { CheckpointView } from './checkpoint-view.js'
 import { Config } from './config.js'
 import { judge } from './judge.js'
 import { approvalRoutes } from './routes.js'
@@ -19,13 +20,8 @@ export const plugin = definePlugin({
     const runs = scope.use(RUNS)
     const store = scope.use(RUN_STORE)
     const rules = scope.find(PERMISSION_RULES)
-    const asking = new Asking({
-      runs,
-      checkpoints: scope.find(CHECKPOINTS),
-      timeoutMs: timeoutSeconds * 1000,
-      now: () => store.now(),
-      log: scope.log,
-    })
+    const checkpoints = new CheckpointView(scope.find(CHECKPOINTS), scope.log)
+    const asking = new Asking({ runs, checkpoints, timeoutMs: timeoutSeconds * 1000, now: () => store.now() })
     scope.provide(APPROVALS, asking)
     scope.tap('runAdmitting', async admission =>
       mode === 'permissions' ? { ...admission, policy: { ...admission.policy, toolApproval: mode } } : admission,
@@ -35,6 +31,6 @@ export const plugin = definePlugin({
       verdictOf(await asking.ask(run, { callId: call.id, tool: tool.name, arguments: JSON.stringify(args) })),
     )
     scope.tap('runSettling', async (_ending, run) => asking.withdraw(run))
-    scope.routes(approvalRoutes(runs))
+    scope.routes(approvalRoutes(runs, checkpoints))
   },
 })

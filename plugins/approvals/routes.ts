@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { IdParams, type RoutePlugin } from '#contracts/http'
 import type { Runs } from '#contracts/run/runs'
 import { answerPending } from './answer-pending.js'
+import type { CheckpointView } from './checkpoint-view.js'
 
 const CallId = Type.Optional(
   Type.String({ maxLength: 1024, description: 'Answer only if this call is the pending one; else 409.' }),
@@ -18,7 +19,7 @@ const Approved = Type.Object({ status: Type.Literal('approved') })
 const Denied = Type.Object({ status: Type.Literal('denied') })
 
 /** `approve` and `deny`: of all who answer a call, exactly one is told 200. */
-export function approvalRoutes(runs: Runs): RoutePlugin {
+export function approvalRoutes(runs: Runs, checkpoints: CheckpointView): RoutePlugin {
   return async app => {
     app.post(
       '/v1/runs/:id/approve',
@@ -35,7 +36,7 @@ export function approvalRoutes(runs: Runs): RoutePlugin {
       async ({ identity, params, body }): Promise<Static<typeof Approved>> => {
         const { option, call_id } = body ?? {}
         const answer = { decision: 'approved', ...(option !== undefined && { option }) } as const
-        await answerPending(runs, identity.tenantId, params.id, call_id, answer)
+        await answerPending(runs, checkpoints, identity, params.id, call_id, answer)
         return { status: 'approved' }
       },
     )
@@ -55,7 +56,7 @@ export function approvalRoutes(runs: Runs): RoutePlugin {
       async ({ identity, params, body }): Promise<Static<typeof Denied>> => {
         const { message, call_id } = body ?? {}
         const answer = { decision: 'denied', ...(message && { message }) } as const
-        await answerPending(runs, identity.tenantId, params.id, call_id, answer)
+        await answerPending(runs, checkpoints, identity, params.id, call_id, answer)
         return { status: 'denied' }
       },
     )

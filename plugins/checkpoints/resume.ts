@@ -1,5 +1,6 @@
 import type { ResumeBody } from '#contracts/checkpoint'
 import { Failure } from '#contracts/errors'
+import type { Identity } from '#contracts/identity'
 import type { Runs } from '#contracts/run/runs'
 import type { KeptCheckpoint, StoredCheckpoints } from './stored-checkpoints.js'
 
@@ -12,14 +13,15 @@ type Payload = Readonly<Record<string, unknown>>
 export async function resume(
   checkpoints: StoredCheckpoints,
   runs: Runs,
-  tenantId: string,
+  identity: Identity,
   id: string,
   payload: Payload,
 ): Promise<void> {
+  const { tenantId } = identity
   const checkpoint = await checkpoints.find(tenantId, id)
   if (!checkpoint) throw new Failure('not_found', `no checkpoint ${id}`)
   if (checkpoint.status !== 'pending') throw resolved(id, `it is ${checkpoint.status}`)
-  const isAnswered = await postAnswer(checkpoint, runs, tenantId, payload)
+  const isAnswered = await postAnswer(checkpoint, runs, identity, payload)
   const isSettled = await checkpoints.settle(tenantId, id, 'resumed', JSON.stringify(payload))
   // The run may have seen the answer and settled the checkpoint itself by now.
   if (!isAnswered && !isSettled) throw resolved(id, 'somebody else was first')
@@ -29,12 +31,15 @@ export async function resume(
 async function postAnswer(
   { id, kind, run_id: runId, letter }: KeptCheckpoint,
   runs: Runs,
-  tenantId: string,
+  { tenantId, keyPrefix }: Identity,
   payload: Payload,
 ): Promise<boolean> {
   if (runId === undefined || letter === undefined) return false
   if (runs.active(tenantId, runId)?.signal.aborted) throw resolved(id, `run ${runId} is ending`)
-  const body: ResumeBody = kind === 'user_input' ? { answers: textsOf(payload) } : { resumed: true, payload }
+  const body: ResumeBody = {
+    ...(kind === 'user_input' ? { answers: textsOf(payload) } : { resumed: true, payload }),
+    ...(keyPrefix && { by: keyPrefix }),
+  }
   const posted = await runs.send(tenantId, runId, { ...letter, body })
   if (posted.kind === 'posted') return true
   throw resolved(id, posted.kind === 'taken' ? 'somebody else was first' : `run ${runId} is over`)

@@ -69,7 +69,7 @@ export function checkpointRoutes(checkpoints: StoredCheckpoints, runs: Runs): Ro
         },
       },
       async ({ identity, params, body }): Promise<Static<typeof Resumed>> => {
-        await resume(checkpoints, runs, identity.tenantId, params.id, body?.payload ?? {})
+        await resume(checkpoints, runs, identity, params.id, body?.payload ?? {})
         return { status: 'resumed' }
       },
     )

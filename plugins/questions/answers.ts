@@ -30,6 +30,12 @@ export function answersIn(body: unknown, questions: readonly Question[]): Answer
   )
 }
 
+/** The public prefix of the key the answers came with, where there is one. */
+export function authorIn(body: unknown): string | undefined {
+  const by = typeof body === 'object' && body !== null && 'by' in body ? body.by : undefined
+  return typeof by === 'string' ? by : undefined
+}
+
 const problemWithOne = (answer: string, { options }: Question): string | undefined =>
   options.some(({ label }) => label === answer) ? undefined : `must be one of ${labelsOf(options)}`
 
@@ -44,7 +50,7 @@ function problemWithSeveral(answer: string, { options }: Question): string | und
 
 /** Cuts an answer into labels. A label may itself hold commas, so the pieces are tried longest first. */
 function chosenLabels(answer: string, labels: readonly string[]): readonly string[] | undefined {
-  const pieces = answer.split(',')
+  const pieces = answer.split(',', MAX_PIECES + 1)
   if (pieces.length > MAX_PIECES) return undefined
   const from = (start: number): readonly string[] | undefined => {
     for (let end = pieces.length; end > start; end--) {

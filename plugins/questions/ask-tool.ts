@@ -3,7 +3,7 @@ import type { Checkpoint, Checkpoints } from '#contracts/checkpoint'
 import { messageOf } from '#contracts/errors'
 import type { PluginLog } from '#contracts/plugin'
 import { defineTool, type ToolContext, type ToolResult } from '#contracts/tool/tool'
-import { type Answers, answersIn } from './answers.js'
+import { type Answers, answersIn, authorIn } from './answers.js'
 import {
   ANSWER,
   type Asked,
@@ -72,8 +72,15 @@ async function ask(questions: readonly Question[], { run, callId }: ToolContext,
     },
     conclude(concluded) {
       if (concluded.kind === 'timed_out') return setFailure(run, { error: late, reason: 'ask_user_timeout' })
-      setAnswered(run, asked, answersIn(concluded.letter.body, questions))
-      run.emit('run.resumed', { call_id: callId, tool: TOOL_NAME, answered_at: new Date(deps.now()).toISOString() })
+      const { body } = concluded.letter
+      const by = authorIn(body)
+      setAnswered(run, asked, answersIn(body, questions))
+      run.emit('run.resumed', {
+        call_id: callId,
+        tool: TOOL_NAME,
+        answered_at: new Date(deps.now()).toISOString(),
+        ...(by && { answered_by: by }),
+      })
     },
   })
   if (outcome.kind === 'timed_out') {

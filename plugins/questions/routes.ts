@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Failure } from '#contracts/errors'
 import { IdParams, type RoutePlugin } from '#contracts/http'
+import type { Identity } from '#contracts/identity'
 import type { Runs } from '#contracts/run/runs'
 import { type Answers, problemWith } from './answers.js'
 import { ANSWER, type Asked, answerKey, askedBy, PendingInput, TOOL_NAME } from './pending.js'
@@ -46,21 +47,21 @@ export function inputRoutes(runs: Runs): RoutePlugin {
         },
       },
       async ({ identity, params, body }, reply) => {
-        await post(runs, identity.tenantId, params.id, body.answers)
+        await post(runs, identity, params.id, body.answers)
         return reply.code(202).send({ status: 'accepted' })
       },
     )
   }
 }
 
-async function post(runs: Runs, tenantId: string, runId: string, answers: Answers): Promise<void> {
+async function post(runs: Runs, { tenantId, keyPrefix }: Identity, runId: string, answers: Answers): Promise<void> {
   const asked = await pending(runs, tenantId, runId)
   const problem = problemWith(answers, asked.questions)
   if (problem) throw new Failure('invalid_request', problem)
   const outcome = await runs.send(tenantId, runId, {
     kind: ANSWER,
     key: answerKey(asked.step, asked.call_id),
-    body: { answers },
+    body: { answers, ...(keyPrefix && { by: keyPrefix }) },
     whenStatus: ['waiting_for_user'],
   })
   if (outcome.kind === 'unknown') throw unknownRun(runId)

@@ -105,8 +105,10 @@ export function createTerminalView(options: TerminalViewOptions): RunView {
             `waits for approval: ${cut(approvalSummary({ tool: asText(tool), argumentsText: asText(args) }), columns)}`,
           ),
     'tool.approval_granted': ({ tool }) => remark(`${plainLine(asText(tool))} was approved`),
-    'tool.approval_denied': ({ tool, reason }) =>
-      remark(`${plainLine(asText(tool))} was denied${reason ? `: ${plainLine(asText(reason))}` : ''}`),
+    'tool.approval_denied': ({ tool, reason, message }) => {
+      const why = plainLine(asText(message) || asText(reason))
+      return remark(`${plainLine(asText(tool))} was denied${why && `: ${why}`}`)
+    },
     'run.waiting_for_user': ({ questions }) =>
       options.isAskedHere ? enter('line') : warning(`the agent asks: ${questionsText(questions)}`),
     'run.resumed': () => remark('answered; going on'),
