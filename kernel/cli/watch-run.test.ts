@@ -242,6 +242,20 @@ describe('the exit code', () => {
     expect((await testEnvironment({ baseUrl: server.baseUrl }).run('attach', RUN_ID, '-q')).code).toBe(0)
   })
 
+  test.each(['approved', 'pending'])(
+    'an approval that its checkpoint shows as %s, not yet read by the run',
+    async status => {
+      const payload = { call_id: 'c', tool: 'bash', arguments: '{}', checkpoint_id: 'checkpoint_1' }
+      const server = await serverWith({
+        status: 'waiting_for_approval',
+        events: [{ type: 'tool.approval_required', payload }, completed],
+        answer: ({ path }) => (path === '/v1/checkpoints/checkpoint_1' ? { status: 200, body: { status } } : undefined),
+      })
+      const { code, err } = await testEnvironment({ baseUrl: server.baseUrl }).run('attach', RUN_ID, '-q')
+      expect([code, err.includes('waits for a person')]).toEqual(status === 'approved' ? [0, false] : [3, true])
+    },
+  )
+
   test('a daemon that is gone for good is 1, and the way back is told', async () => {
     const server = await serverWith({ events: script.slice(0, 4), cutAfterBytes: [700] })
     const { run, out, err } = testEnvironment({ baseUrl: server.baseUrl })

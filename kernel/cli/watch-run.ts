@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { EventEnvelope } from '#contracts/event/envelope'
 import type { ApiClient } from './api-client.js'
 import { approveShown } from './ask/approve-shown.js'
@@ -21,8 +20,6 @@ export interface WatchOptions {
   /** Approve every call that waits for approval, without asking. */
   readonly approveAll?: boolean | undefined
 }
-
-const ANSWERED_GRACE_MS = 250
 
 /** How long the end of a cancelled run is waited for before leaving. */
 const CANCEL_GRACE_MS = 10_000
@@ -60,11 +57,7 @@ export async function watchRun(
     if (approveAll && event.type === 'tool.approval_required') {
       if (!(await approveShown(terminal, api, runId, event, leave.signal))) giveUp(event)
     } else if (terminal.isTty.stdin) asker.open(event)
-    else {
-      // An answer that was accepted a moment ago may not have reached the run yet.
-      await delay(ANSWERED_GRACE_MS, undefined, { signal: leave.signal }).catch(() => undefined)
-      if (!leave.signal.aborted && (await isStillPending(api, runId, event))) giveUp(event)
-    }
+    else giveUp(event)
   }
   try {
     const options = { signal: leave.signal, after, ...(terminal.reconnect && { policy: terminal.reconnect }) }
