@@ -31,7 +31,7 @@ const INHERITED = [
 
 /**
  * The request of the run that continues `source`. What is given replaces what is inherited, permissions one by one: naming
- * one loosens no other. An empty list says nothing. `rules` and `denied_tools` always stay: a continuation cannot drop them.
+ * one loosens no other. An empty text or list says nothing. `rules` and `denied_tools` always stay: a continuation cannot drop them.
  */
 export function continuationOf(source: RunRecord, wish: ContinuationWish): RunRequest {
   const { request } = source
@@ -44,9 +44,13 @@ export function continuationOf(source: RunRecord, wish: ContinuationWish): RunRe
     conversation_id: source.conversation_id,
     ...tenantOf(source),
     ...(wish.allowed_tools?.length && { allowed_tools: [...wish.allowed_tools] }),
-    ...(wish.permissions && { permissions: { ...request.permissions, ...wish.permissions } }),
+    ...(wish.permissions && { permissions: { ...request.permissions, ...said(wish.permissions) } }),
   }
 }
+
+/** Without what says nothing: to a run that starts anew it means the default, which may be looser than what is inherited. */
+const said = (permissions: Permissions): Permissions =>
+  Object.fromEntries(Object.entries(permissions).filter(([, value]) => value?.length))
 
 /** The request that does once more what `source` did: everything it was admitted with, in its conversation. */
 export const replayOf = (source: RunRecord): RunRequest => ({

@@ -61,6 +61,20 @@ test('what a continuation is given replaces what it would inherit, and loosens n
   })
 })
 
+test('values that say nothing leave what is inherited: no client loosens a run by sending every field', () => {
+  const source = {
+    ...SOURCE,
+    request: {
+      ...SOURCE.request,
+      permissions: { approval: 'all', network: 'deny', rules: [{ pattern: 'bash', effect: 'deny' }] },
+    },
+  } as unknown as RunRecord
+  const permissions = { sandbox: '', approval: '', network: '', rules: [] } as const
+  expect(continuationOf(source, { prompt: 'on', permissions: { ...permissions, rules: [] } }).permissions).toEqual(
+    source.request.permissions,
+  )
+})
+
 test('a replay has everything the run was started with', () => {
   expect(replayOf(SOURCE)).toEqual({ ...SOURCE.request, model: 'big', conversation_id: 'talk', tenant_id: 'acme' })
 })
