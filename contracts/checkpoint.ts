@@ -37,12 +37,12 @@ export interface CheckpointDraft
 }
 
 /**
- * What `POST /v1/checkpoints/{id}/resume` posts. `user_input`: the answers, not yet checked; else the payload as it came.
- * `by`: the public prefix of the key that resumed it.
+ * What `POST /v1/checkpoints/{id}/resume` posts: the payload as it came, and for a `user_input` the answers in it, not yet
+ * checked. `by`: the public prefix of the key that resumed it.
  */
-export type ResumeBody = { readonly by?: string } & (
+export type ResumeBody = { readonly payload: Readonly<Record<string, unknown>>; readonly by?: string } & (
   | { readonly answers: Readonly<Record<string, string>> }
-  | { readonly resumed: true; readonly payload: Readonly<Record<string, unknown>> }
+  | { readonly resumed: true }
 )
 
 /**

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CheckpointDraft } from '#contracts/checkpoint'
+import { Failure } from '#contracts/errors'
 import { RECORDS, RUN_STORE, RUNS } from '#contracts/ports'
+import type { Records } from '#contracts/store/records'
 import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { type Booted, boot } from '#test/kit/boot'
 import { describePlugin } from '#test/kit/describe-plugin'
@@ -28,9 +30,9 @@ function onceRuns() {
     },
   }
 }
-const portsWith = (runs: unknown) =>
+const portsWith = (runs: unknown, records: Records = createMemoryRecords()) =>
   [
-    [RECORDS, createMemoryRecords()],
+    [RECORDS, records],
     [RUN_STORE, { now: () => Date.parse('2026-01-02T03:04:05Z') }],
     [RUNS, runs],
   ] as const
@@ -83,9 +85,10 @@ describe('the port', () => {
 })
 
 describe('the routes', () => {
-  async function open(given: CheckpointDraft) {
+  async function open(given: CheckpointDraft, change: (records: Records) => Partial<Records> = () => ({})) {
     const runs = onceRuns()
-    const opened = await openPlugin(plugin, { ports: portsWith(runs) })
+    const memory = createMemoryRecords()
+    const opened = await openPlugin(plugin, { ports: portsWith(runs, { ...memory, ...change(memory) }) })
     const port = opened.generation.contributions.services.values().next().value as StoredCheckpoints
     const { id } = await port.open('default', given)
     const resume = async (payload?: object) =>
@@ -97,8 +100,10 @@ describe('the routes', () => {
 
   test('a question is answered with the text values of the payload', async () => {
     const { opened, runs, resume, read } = await open(draft)
-    expect(await resume({ payload: { 'Which one?': 'this', other: 3 } })).toBe(200)
-    expect(runs.posted).toEqual([{ kind: 'answer', key: 'k1', body: { answers: { 'Which one?': 'this' } } }])
+    const payload = { 'Which one?': 'this', other: 3 }
+    expect(await resume({ payload })).toBe(200)
+    const body = { answers: { 'Which one?': 'this' }, payload }
+    expect(runs.posted).toEqual([{ kind: 'answer', key: 'k1', body }])
     expect(await read()).toMatchObject({ status: 'resumed', resume_payload: '{"Which one?":"this","other":3}' })
     expect(await resume({ payload: {} })).toBe(409)
     await opened.close()
@@ -109,6 +114,22 @@ describe('the routes', () => {
     const replies = await Promise.all([resume({ payload: { a: 1 } }), resume(), resume()])
     expect(replies.toSorted()).toEqual([200, 409, 409])
     expect(runs.posted).toEqual([])
+    await opened.close()
+  })
+
+  test('an answer that has won is told so, also when the checkpoint cannot be written just then', async () => {
+    const { opened, runs, resume } = await open(draft, records => ({
+      collection: definition => {
+        const kept = records.collection(definition)
+        const put: typeof kept.put = async (...args) => {
+          if (args[3] !== 0) throw new Failure('store_unavailable', 'busy')
+          return kept.put(...args)
+        }
+        return { ...kept, put }
+      },
+    }))
+    expect(await resume({ payload: {} })).toBe(200)
+    expect(runs.posted).toHaveLength(1)
     await opened.close()
   })
 

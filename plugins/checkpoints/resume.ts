@@ -22,9 +22,10 @@ export async function resume(
   if (!checkpoint) throw new Failure('not_found', `no checkpoint ${id}`)
   if (checkpoint.status !== 'pending') throw resolved(id, `it is ${checkpoint.status}`)
   const isAnswered = await postAnswer(checkpoint, runs, identity, payload)
-  const isSettled = await checkpoints.settle(tenantId, id, 'resumed', JSON.stringify(payload))
-  // The run may have seen the answer and settled the checkpoint itself by now.
-  if (!isAnswered && !isSettled) throw resolved(id, 'somebody else was first')
+  const settling = checkpoints.settle(tenantId, id, 'resumed', JSON.stringify(payload))
+  // The run shows it as well once it has read the letter: maybe before us, maybe instead of us.
+  if (isAnswered) await settling.catch(() => undefined)
+  else if (!(await settling)) throw resolved(id, 'somebody else was first')
 }
 
 /** False when no run waits for an answer and the checkpoint alone decides. */
@@ -37,7 +38,8 @@ async function postAnswer(
   if (runId === undefined || letter === undefined) return false
   if (runs.active(tenantId, runId)?.signal.aborted) throw resolved(id, `run ${runId} is ending`)
   const body: ResumeBody = {
-    ...(kind === 'user_input' ? { answers: textsOf(payload) } : { resumed: true, payload }),
+    ...(kind === 'user_input' ? { answers: textsOf(payload) } : { resumed: true }),
+    payload,
     ...(keyPrefix && { by: keyPrefix }),
   }
   const posted = await runs.send(tenantId, runId, { ...letter, body })

@@ -30,6 +30,11 @@ export function answersIn(body: unknown, questions: readonly Question[]): Answer
   )
 }
 
+/** What a letter shows as its checkpoint's payload: what that was resumed with, else the answers. */
+export function payloadIn(body: unknown, answers: Answers): unknown {
+  return typeof body === 'object' && body !== null && 'payload' in body ? body.payload : { answers }
+}
+
 /** The public prefix of the key the answers came with, where there is one. */
 export function authorIn(body: unknown): string | undefined {
   const by = typeof body === 'object' && body !== null && 'by' in body ? body.by : undefined

@@ -3,7 +3,7 @@ import type { Checkpoint, Checkpoints } from '#contracts/checkpoint'
 import { messageOf } from '#contracts/errors'
 import type { PluginLog } from '#contracts/plugin'
 import { defineTool, type ToolContext, type ToolResult } from '#contracts/tool/tool'
-import { type Answers, answersIn, authorIn } from './answers.js'
+import { type Answers, answersIn, authorIn, payloadIn } from './answers.js'
 import {
   ANSWER,
   type Asked,
@@ -46,7 +46,10 @@ async function ask(questions: readonly Question[], { run, callId }: ToolContext,
   const isAgain = last?.call_id === callId && last.step === run.step && isDeepStrictEqual(last.questions, questions)
   // Answered, or at least shown, by a former process.
   const again = isAgain ? last : undefined
-  if (again?.answers) return answered(again, again.answers)
+  if (again?.answers) {
+    await settle(deps, run.tenantId, again, 'resumed', JSON.stringify({ answers: again.answers }))
+    return answered(again, again.answers)
+  }
   if (wasAnswered(run, key)) return REUSED_ID
   if (!again && run.policy.unattended === 'deny') return NOBODY_THERE
   if (!again && run.policy.unattended === 'fail') {
@@ -87,8 +90,9 @@ async function ask(questions: readonly Question[], { run, callId }: ToolContext,
     await settle(deps, run.tenantId, asked, 'expired')
     return { error: late }
   }
-  const answers = answersIn(outcome.letter.body, questions)
-  await settle(deps, run.tenantId, asked, 'resumed', JSON.stringify({ answers }))
+  const { body } = outcome.letter
+  const answers = answersIn(body, questions)
+  await settle(deps, run.tenantId, asked, 'resumed', JSON.stringify(payloadIn(body, answers)))
   return answered(asked, answers)
 }
 

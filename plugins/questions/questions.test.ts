@@ -32,6 +32,10 @@ const ask = (questions: readonly unknown[] = [COLOUR, PARTS], id = 'ask-1') => (
 })
 
 describe('with checkpoints', () => {
+  const undo: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const step of undo.splice(0)) await step()
+  })
   const open = async (outcome: WaitOutcome, checkpoints: Partial<Checkpoints> = {}) => {
     const settled: unknown[] = []
     const drafts: CheckpointDraft[] = []
@@ -61,9 +65,15 @@ describe('with checkpoints', () => {
         return outcome
       },
     })
-    const result = await opened.call('AskUserQuestion', { questions: [COLOUR] }, { run, callId: 'c' })
-    await opened.close()
-    return { result, settled, waits, run, drafts }
+    const call = () => opened.call('AskUserQuestion', { questions: [COLOUR] }, { run, callId: 'c' })
+    const result = await call()
+    /** What a process does that finds the run with this call unanswered. */
+    const resume = async () => {
+      settled.splice(0)
+      return call()
+    }
+    undo.push(() => opened.close())
+    return { result, settled, waits, run, drafts, resume }
   }
   const DEADLINE = new Date(9_000).toISOString()
   const letter = (body: unknown): WaitOutcome => ({ kind: 'answered', letter: { id: '1', kind: 'answer', body } })
@@ -83,6 +93,20 @@ describe('with checkpoints', () => {
     const { result } = await open(letter({ answers: { 'Which colour?': 'teal', other: 'x', more: 3 } }))
     expect(result).toMatchObject({ output: { answers: { 'Which colour?': 'teal' } } })
     expect((await open(letter(null))).result).toMatchObject({ output: { answers: {} } })
+  })
+
+  test('an answer whose process ended before the checkpoint showed it is shown by the next one', async () => {
+    const answers = { 'Which colour?': 'red' }
+    const { result, settled, resume, waits } = await open(letter({ answers }))
+    expect(await resume()).toEqual(result)
+    expect(waits).toHaveLength(1)
+    expect(settled).toEqual([['default', 'checkpoint_1', 'resumed', JSON.stringify({ answers })]])
+  })
+
+  test('a resumed checkpoint keeps the payload it was resumed with, whoever shows it first', async () => {
+    const payload = { 'Which colour?': 'red', odd: 1 }
+    const { settled } = await open(letter({ answers: { 'Which colour?': 'red' }, payload }))
+    expect(settled).toEqual([['default', 'checkpoint_1', 'resumed', JSON.stringify(payload)]])
   })
 
   test('a time-out expires the checkpoint', async () => {
