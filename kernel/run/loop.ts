@@ -90,11 +90,12 @@ class Loop {
     if (live.step === 0) return undefined
     const calls = unansweredCalls(live.transcript)
     const last = live.transcript.at(-1)
+    const turn = live.transcript.findLast(({ role }) => role === 'assistant')
     if (calls.length > 0) {
       await runToolCalls(live, calls, this.deps.tools, this.deps.intended)
       // What waited before the restart may not be installed any more.
       if (live.status !== 'running') live.moveTo('running')
-      return this.#endStep(calls.length, performance.now())
+      return this.#endStep(turn?.tool_calls?.length ?? 0, performance.now())
     }
     if (last?.role === 'assistant' && last.content !== '') return this.#settleAnswer(last.content, performance.now())
     // Otherwise the next turn was never answered: its step begins anew, under the same number.

@@ -368,4 +368,17 @@ describe('across a kill', () => {
     ])
     expect(done.length).toBeLessThan(3)
   })
+
+  test('a step that was cut in two counts the calls of both halves', async () => {
+    const before = await bench.start()
+    const id = await before.start(request('destructive', [trigger('m', 1), trigger('n', 2)]))
+    await before.until(id, REQUIRED)
+    await before.request('POST', `/v1/runs/${id}/approve`, { call_id: 'm' })
+    await expect.poll(async () => (await before.request('GET', `/v1/runs/${id}/checkpoint`)).body.call_id).toBe('n')
+    const after = await bench.restart()
+    expect((await after.request('POST', `/v1/runs/${id}/approve`, { call_id: 'n' })).status).toBe(200)
+    const steps = (await after.events(id)).filter(({ type }) => type === 'run.step.completed')
+    expect(steps.map(({ payload }) => payload?.tool_calls)).toEqual([2, 0])
+    expect(await readFile(join(bench.workspace, 'effects'), 'utf8')).toBe(`${id} 1\n${id} 2\n`)
+  })
 })
