@@ -177,11 +177,15 @@ describe('commands', () => {
     ["a # it's", 'a', ['a']],
     ['', '', []],
   ])('%j', (command, text, parts) => {
-    expect(parseShellCommand(command)).toEqual({ text, parts })
+    expect(parseShellCommand(command)).toEqual({ text, parts, isComplete: true })
   })
 
-  test.each(['echo "a', "it's", 'a\\'])('%j has no words', command => {
-    expect(parseShellCommand(command)).toBeUndefined()
+  test.each([
+    ['echo "a', ['echo a']],
+    ["rm x\necho it's", ['rm x', 'echo its']],
+    ['rm x \\', ['rm x \\']],
+  ])('%j is left open; what a shell would still run of it is seen', (command, parts) => {
+    expect(parseShellCommand(command)).toMatchObject({ parts, isComplete: false })
   })
 
   test('words survive any quoting', () => {
@@ -191,8 +195,8 @@ describe('commands', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.integer({ min: 0, max: 2 })), { minLength: 1 }), words => {
         const command = words.map(([text, how]) => quoted(text, how)).join(' ')
-        expect(parseShellCommand(command)?.text).toBe(words.map(([text]) => text).join(' '))
-        expect(parseShellCommand(command)?.parts).toHaveLength(1)
+        expect(parseShellCommand(command).text).toBe(words.map(([text]) => text).join(' '))
+        expect(parseShellCommand(command).parts).toHaveLength(1)
       }),
     )
   })

@@ -66,7 +66,9 @@ describe('verdicts', () => {
     ['a command hidden behind another', [rule('ask', 'bash'), rule('allow', 'bash(git:*)')], 'git log; rm x', 'ask'],
     ['a denied command in a substitution', [rule('deny', 'bash(rm:*)')], 'echo "$(/bin/rm x)"', 'deny'],
     ['all parts allowed', [rule('ask', 'bash'), rule('allow', 'bash(git:*)')], 'git add . && git log x', undefined],
-    ['a command that has no words', [rule('deny', 'bash(*)')], 'echo "', undefined],
+    ['a denied command before a quote left open', [rule('deny', 'bash(rm:*)')], "rm x\necho it's", 'deny'],
+    ['a denied command before a backslash', [rule('ask', 'bash(rm:*)')], 'rm x \\', 'ask'],
+    ['a quote left open: allowed by no pattern', [rule('ask', 'bash'), rule('allow', 'bash(*)')], 'echo "', 'ask'],
   ])('bash: %s', async (_, rules, command, expected) => {
     expect(await judge(rules, bash, { command })).toBe(expected)
   })

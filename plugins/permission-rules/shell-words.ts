@@ -4,18 +4,23 @@ export interface ShellCommand {
   readonly text: string
   /** The same for every simple command in it: around `;`, `&&`, pipes, in subshells and substitutions. */
   readonly parts: readonly string[]
+  /** False when a quote or a backslash is left open at the end. A shell may still run what stands before. */
+  readonly isComplete: boolean
 }
 
 const BLANK = /\s/
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
 const RESERVED: ReadonlySet<string> = new Set('if then elif else fi while until do done time ! { }'.split(' '))
 
-/** Splits a command into words as a shell does; undefined when it cannot be, for want of a closing quote. */
-export function parseShellCommand(command: string): ShellCommand | undefined {
-  const words = split(command, false)
-  const parts = split(command, true)
-  if (!words || !parts) return undefined
-  return { text: join(words[0] ?? []), parts: parts.map(part => join(withoutPrefix(part))).filter(text => text !== '') }
+/** Splits a command into words as a shell does. */
+export function parseShellCommand(command: string): ShellCommand {
+  const whole = split(command, false)
+  const { commands } = split(command, true)
+  return {
+    text: join(whole.commands[0] ?? []),
+    parts: commands.map(words => join(withoutPrefix(words))).filter(text => text !== ''),
+    isComplete: whole.isComplete,
+  }
 }
 
 const join = ([first = '', ...rest]: readonly string[]): string => [baseName(first), ...rest].join(' ')
@@ -36,10 +41,14 @@ function isOperator(command: string, at: number): boolean {
   return character !== '|' || before !== '>'
 }
 
+interface Split {
+  readonly commands: readonly (readonly string[])[]
+  readonly isComplete: boolean
+}
 type Quote = '' | "'" | '"'
 
 /** Words of the command; of each simple command in it when it is to be cut at operators. */
-function split(command: string, cutsAtOperators: boolean): readonly (readonly string[])[] | undefined {
+function split(command: string, cutsAtOperators: boolean): Split {
   const commands: string[][] = []
   let words: string[] = []
   let word: string | undefined
@@ -47,6 +56,8 @@ function split(command: string, cutsAtOperators: boolean): readonly (readonly st
   /** Quotes around the parentheses and the backticks we are in. */
   const outer: Quote[] = []
   let aroundBackticks: Quote | undefined
+  /** It ends with a backslash that escapes nothing. */
+  let isCut = false
   const endWord = (): void => {
     if (word !== undefined) words.push(word)
     word = undefined
@@ -62,9 +73,9 @@ function split(command: string, cutsAtOperators: boolean): readonly (readonly st
       if (character === "'") quote = ''
       else word = (word ?? '') + character
     } else if (character === '\\') {
-      if (at + 1 === command.length) return undefined
+      isCut = at + 1 === command.length
       at++
-      const escaped = command[at] as string
+      const escaped = command[at] ?? '\\'
       // Inside double quotes a backslash only stands before what it protects there.
       if (escaped !== '\n') word = (word ?? '') + (quote === '"' && !'$`"\\'.includes(escaped) ? '\\' : '') + escaped
     } else if (cutsAtOperators && character === '`') {
@@ -93,7 +104,6 @@ function split(command: string, cutsAtOperators: boolean): readonly (readonly st
     } else if (BLANK.test(character)) endWord()
     else word = (word ?? '') + character
   }
-  if (quote !== '' && !cutsAtOperators) return undefined
   endCommand()
-  return commands
+  return { commands, isComplete: quote === '' && !isCut }
 }

@@ -29,13 +29,12 @@ export async function subjectOf(
 }
 
 function commandSubject(command: unknown): Subject {
-  const parsed = typeof command === 'string' ? parseShellCommand(command) : undefined
-  if (!parsed) return NOTHING
-  const { text, parts } = parsed
+  if (typeof command !== 'string') return NOTHING
+  const { text, parts, isComplete } = parseShellCommand(command)
   return {
     // `git:*` allows no `git status; rm -rf .`: the wildcard must not swallow another command.
     isCoveredBy: ({ matches, hasWildcard }) =>
-      matches(text) && (!hasWildcard || (parts.length > 0 && parts.every(part => matches(part)))),
+      isComplete && matches(text) && (!hasWildcard || (parts.length > 0 && parts.every(part => matches(part)))),
     isTouchedBy: ({ matches }) => matches(text) || parts.some(part => matches(part)),
   }
 }
