@@ -6,6 +6,7 @@ import type { Providers } from './model/providers.js'
 import type { Notices } from './notices.js'
 import { gathering, port } from './plugin.js'
 import type { Profiles } from './profiles.js'
+import type { RunCeilings } from './run/ceilings.js'
 import type { Runs } from './run/runs.js'
 import type { Sandbox } from './sandbox.js'
 import type { ConfigReload, Secrets } from './settings.js'
@@ -49,6 +50,8 @@ export const NOTICES = port<Notices>('notices')
 export const PROFILES = port<Profiles>('profiles')
 /** Skills as text. No default: without one nothing resolves them. */
 export const SKILLS = port<Skills>('skills')
+/** Who may direct which run. Provided by `plugins/ceilings`; without it everybody with the scope may. */
+export const CEILINGS = port<RunCeilings>('ceilings')
 /** What the rules of a run say about a call. Provided by `plugins/permission-rules`. */
 export const PERMISSION_RULES = port<PermissionRules>('permission-rules')
 /** The tools of the current epoch. Provided by the kernel. */

@@ -1,22 +1,30 @@
 import { Failure } from '#contracts/errors'
 import type { Identity } from '#contracts/identity'
+import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import type { Answer, Decision } from './answer-letter.js'
 import { APPROVAL_LETTER, pendingOf } from './approval-state.js'
 import type { CheckpointView } from './checkpoint-view.js'
 
+export interface AnsweringDeps {
+  readonly runs: Runs
+  readonly checkpoints: CheckpointView
+  readonly ceilings: RunCeilings | undefined
+}
+
 /**
  * Answers the pending call of a run; resolves when the answer is durable and has won. Fails with `not_found` when
- * nothing is pending, with `conflict` when another call is, or somebody else was first.
+ * nothing is pending, with `conflict` when another call is, or somebody else was first, with `forbidden` when the run
+ * reaches further than whoever answers may.
  */
 export async function answerPending(
-  runs: Runs,
-  checkpoints: CheckpointView,
-  { tenantId, keyPrefix }: Identity,
+  { runs, checkpoints, ceilings }: AnsweringDeps,
+  identity: Identity,
   runId: string,
   callId: string | undefined,
   decision: Decision,
 ): Promise<void> {
+  const { tenantId, keyPrefix } = identity
   const run = runs.active(tenantId, runId)
   if (!run && !(await runs.read(tenantId, runId))) throw new Failure('not_found', `no run ${runId}`)
   const pending = run && pendingOf(run)
@@ -27,6 +35,7 @@ export async function answerPending(
       details: { pending: pending.call_id },
     })
   if (run.signal.aborted) throw new Failure('conflict', `run ${runId} is ending; its call will not run`)
+  await ceilings?.mayDirect(identity, run)
   const body: Answer = { ...decision, ...(keyPrefix && { by: keyPrefix }) }
   const posted = await runs.send(tenantId, runId, { kind: APPROVAL_LETTER, key: pending.key, body })
   if (posted.kind === 'taken') throw new Failure('conflict', `${pending.call_id} was already answered`)

@@ -242,7 +242,13 @@ test.each([
   notePending(run, { key: 'k', call_id: 'c1', tool: 'trigger', deadline_at: '' })
   const sent: unknown[] = []
   const runs = { active: () => run, send: async (...letter: unknown[]) => sent.push(letter) } as unknown as Runs
-  const answering = answerPending(runs, NO_VIEW, OPEN_IDENTITY, run.id, undefined, { decision: 'approved' })
+  const answering = answerPending(
+    { runs, checkpoints: NO_VIEW, ceilings: undefined },
+    OPEN_IDENTITY,
+    run.id,
+    undefined,
+    { decision: 'approved' },
+  )
   await expect(answering).rejects.toMatchObject({ code })
   expect(sent).toEqual([])
 })

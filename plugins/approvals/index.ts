@@ -1,5 +1,5 @@
 import { definePlugin, STAGE } from '#contracts/plugin'
-import { APPROVALS, CHECKPOINTS, PERMISSION_RULES, RUN_STORE, RUNS } from '#contracts/ports'
+import { APPROVALS, CEILINGS, CHECKPOINTS, PERMISSION_RULES, RUN_STORE, RUNS } from '#contracts/ports'
 import { Asking } from './asking.js'
 import { CheckpointView } from './checkpoint-view.js'
 import { Config } from './config.js'
@@ -12,7 +12,7 @@ export const plugin = definePlugin({
   name: 'approvals',
   config: Config,
   needs: [RUNS, RUN_STORE],
-  optional: [CHECKPOINTS, PERMISSION_RULES],
+  optional: [CEILINGS, CHECKPOINTS, PERMISSION_RULES],
   provides: [APPROVALS],
   honours: ['permissions.approval', 'permissions.unattended'],
   register(scope) {
@@ -31,6 +31,6 @@ export const plugin = definePlugin({
       verdictOf(await asking.ask(run, { callId: call.id, tool: tool.name, arguments: JSON.stringify(args) })),
     )
     scope.tap('runSettling', async (_ending, run) => asking.withdraw(run))
-    scope.routes(approvalRoutes(runs, checkpoints))
+    scope.routes(approvalRoutes({ runs, checkpoints, ceilings: scope.find(CEILINGS) }))
   },
 })

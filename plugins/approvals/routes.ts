@@ -1,8 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { IdParams, type RoutePlugin } from '#contracts/http'
-import type { Runs } from '#contracts/run/runs'
-import { answerPending } from './answer-pending.js'
-import type { CheckpointView } from './checkpoint-view.js'
+import { type AnsweringDeps, answerPending } from './answer-pending.js'
 
 const CallId = Type.Optional(
   Type.String({ maxLength: 1024, description: 'Answer only if this call is the pending one; else 409.' }),
@@ -19,7 +17,7 @@ const Approved = Type.Object({ status: Type.Literal('approved') })
 const Denied = Type.Object({ status: Type.Literal('denied') })
 
 /** `approve` and `deny`: of all who answer a call, exactly one is told 200. */
-export function approvalRoutes(runs: Runs, checkpoints: CheckpointView): RoutePlugin {
+export function approvalRoutes(deps: AnsweringDeps): RoutePlugin {
   return async app => {
     app.post(
       '/v1/runs/:id/approve',
@@ -36,7 +34,7 @@ export function approvalRoutes(runs: Runs, checkpoints: CheckpointView): RoutePl
       async ({ identity, params, body }): Promise<Static<typeof Approved>> => {
         const { option, call_id } = body ?? {}
         const answer = { decision: 'approved', ...(option !== undefined && { option }) } as const
-        await answerPending(runs, checkpoints, identity, params.id, call_id, answer)
+        await answerPending(deps, identity, params.id, call_id, answer)
         return { status: 'approved' }
       },
     )
@@ -56,7 +54,7 @@ export function approvalRoutes(runs: Runs, checkpoints: CheckpointView): RoutePl
       async ({ identity, params, body }): Promise<Static<typeof Denied>> => {
         const { message, call_id } = body ?? {}
         const answer = { decision: 'denied', ...(message && { message }) } as const
-        await answerPending(runs, checkpoints, identity, params.id, call_id, answer)
+        await answerPending(deps, identity, params.id, call_id, answer)
         return { status: 'denied' }
       },
     )

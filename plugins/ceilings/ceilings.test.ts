@@ -149,3 +149,55 @@ describe('over HTTP', () => {
     ).rejects.toThrow('permissions.sandbox')
   })
 })
+
+describe('whoever tells a run what to do borrows its reach', () => {
+  const options = ['a', 'b'].map(label => ({ label, description: label }))
+  const questions = [{ question: 'q?', header: 'q', options }]
+  const ask = { tool_calls: [{ name: 'AskUserQuestion', arguments: { questions } }] }
+  const list = { tool_calls: [{ name: 'ls', arguments: {} }] }
+
+  test.each([
+    [
+      'a question',
+      ask,
+      'run.waiting_for_user',
+      [
+        ['steer', { prompt: 'x' }, 202],
+        ['input', { answers: { 'q?': 'a' } }, 202],
+      ],
+    ],
+    ['an approval', list, 'tool.approval_required', [['approve', {}, 200]]],
+    ['a refusal with words', list, 'tool.approval_required', [['deny', { message: 'do this' }, 200]]],
+  ] as const)(
+    '%s: of a run above the ceiling not for a key below it; of any other run it is',
+    async (_, turn, waiting, ways) => {
+      const done = { content: 'done' }
+      const live = await bootWithAuth({ turns: [turn, turn, done, done, done] })
+      try {
+        const admin = live.as(await live.addKey({ tenant_id: 'plain', scopes: ['admin'] }))
+        const writer = live.as(await live.addKey({ tenant_id: 'plain', scopes: ['runs:write'] }))
+        const start = async (sandbox: string): Promise<string> => {
+          const permissions = { sandbox, approval: turn === list ? 'all' : 'none' }
+          const id = await admin.start({ prompt: 'p', permissions })
+          await admin.until(id, waiting)
+          return id
+        }
+        const [far, near] = [await start('unrestricted'), await start('workspace')]
+        const { body: checkpoint } = await admin.request('GET', `/v1/runs/${far}/checkpoint`)
+        const refused = {
+          status: 403,
+          body: { error: { code: 'forbidden', message: expect.stringContaining('unrestricted is above the ceiling') } },
+        }
+        expect(await writer.request('POST', `/v1/checkpoints/${checkpoint.id}/resume`)).toMatchObject(refused)
+        for (const [verb, body, status] of ways) {
+          expect(await writer.request('POST', `/v1/runs/${far}/${verb}`, body)).toMatchObject(refused)
+          expect(await writer.request('POST', `/v1/runs/${near}/${verb}`, body)).toMatchObject({ status })
+          expect(await admin.request('POST', `/v1/runs/${far}/${verb}`, body)).toMatchObject({ status })
+        }
+        expect((await writer.request('POST', `/v1/runs/${far}/cancel`)).status).toBe(200)
+      } finally {
+        await live.stop()
+      }
+    },
+  )
+})

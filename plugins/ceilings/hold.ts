@@ -19,24 +19,10 @@ const REACH = ['workspace', 'local', 'unrestricted'] as const
  */
 export async function hold(admission: Admission, ceiling: Ceiling, place: Deployment): Promise<Admission> {
   const { request, policy } = admission
-  const { max_sandbox: maxSandbox, network, stdio_servers: mayStart } = ceiling
-  if (maxSandbox && REACH.indexOf(policy.sandbox) > REACH.indexOf(maxSandbox))
-    throw above(
-      'permissions.sandbox',
-      `${policy.sandbox} is above the ceiling; at most ${maxSandbox} is allowed`,
-      maxSandbox,
-    )
-  if (network === 'deny' && request.permissions?.network === 'allow')
-    throw above('permissions.network', 'allow is above the ceiling; only deny is allowed', network)
-  const server = mayStart === false ? request.mcp_servers?.findIndex(({ command }) => command) : undefined
-  if (server !== undefined && server >= 0)
-    throw above(
-      `mcp_servers[${server}].command`,
-      'tool servers started as commands are not allowed; use one with a url',
-      false,
-    )
+  const { network } = ceiling
+  if (network === 'deny' && request.permissions?.network === 'allow') throw aboveNetwork()
   const held = {
-    ...(await holdRoots(request, ceiling.roots, place.workspace, above)),
+    ...(await holdReach(admission, ceiling, place)),
     ...holdNumber(request, 'max_steps', ceiling.max_steps, place),
     ...holdNumber(request, 'max_cost_usd', ceiling.max_cost_usd, place),
   }
@@ -47,6 +33,40 @@ export async function hold(admission: Admission, ceiling: Ceiling, place: Deploy
     policy: network === 'deny' ? { ...policy, network } : policy,
   }
 }
+
+/** Refuses a run that reaches further than the ceiling. Numbers bound what is spent on a run, not what it may do. */
+export async function holdDirected(
+  run: Pick<Admission, 'request' | 'policy'>,
+  ceiling: Ceiling,
+  place: Pick<Deployment, 'workspace'>,
+): Promise<void> {
+  if (ceiling.network === 'deny' && run.policy.network === 'allow') throw aboveNetwork()
+  await holdReach(run, ceiling, place)
+}
+
+async function holdReach(
+  { request, policy }: Pick<Admission, 'request' | 'policy'>,
+  { max_sandbox: maxSandbox, stdio_servers: mayStart, roots }: Ceiling,
+  { workspace }: Pick<Deployment, 'workspace'>,
+): Promise<Partial<RunRequest>> {
+  if (maxSandbox && REACH.indexOf(policy.sandbox) > REACH.indexOf(maxSandbox))
+    throw above(
+      'permissions.sandbox',
+      `${policy.sandbox} is above the ceiling; at most ${maxSandbox} is allowed`,
+      maxSandbox,
+    )
+  const server = mayStart === false ? request.mcp_servers?.findIndex(({ command }) => command) : undefined
+  if (server !== undefined && server >= 0)
+    throw above(
+      `mcp_servers[${server}].command`,
+      'tool servers started as commands are not allowed; use one with a url',
+      false,
+    )
+  return holdRoots(request, roots, workspace, above)
+}
+
+const aboveNetwork = (): Failure =>
+  above('permissions.network', 'allow is above the ceiling; only deny is allowed', 'deny')
 
 /** 0 and nothing ask for no limit of one's own; the ceiling is the limit then. */
 function holdNumber(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { definePlugin } from '#contracts/plugin'
-import { CHECKPOINTS, RECORDS, RUN_STORE, RUNS } from '#contracts/ports'
+import { CEILINGS, CHECKPOINTS, RECORDS, RUN_STORE, RUNS } from '#contracts/ports'
 import { checkpointRoutes } from './routes.js'
 import { StoredCheckpoints } from './stored-checkpoints.js'
 
@@ -9,11 +9,12 @@ export const plugin = definePlugin({
   name: 'checkpoints',
   config: Type.Object({}),
   needs: [RECORDS, RUN_STORE, RUNS],
+  optional: [CEILINGS],
   provides: [CHECKPOINTS],
   register(scope) {
     const store = scope.use(RUN_STORE)
     const checkpoints = new StoredCheckpoints(scope.use(RECORDS), () => store.now())
     scope.provide(CHECKPOINTS, checkpoints)
-    scope.routes(checkpointRoutes(checkpoints, scope.use(RUNS)))
+    scope.routes(checkpointRoutes(checkpoints, scope.use(RUNS), scope.find(CEILINGS)))
   },
 })

@@ -1,6 +1,7 @@
 import type { ResumeBody } from '#contracts/checkpoint'
 import { Failure } from '#contracts/errors'
 import type { Identity } from '#contracts/identity'
+import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import type { KeptCheckpoint, StoredCheckpoints } from './stored-checkpoints.js'
 
@@ -8,11 +9,12 @@ type Payload = Readonly<Record<string, unknown>>
 
 /**
  * Resumes a checkpoint; resolves when that is durable and has won. Fails with `not_found`, and with `conflict` when it
- * was resolved before or its run ends.
+ * was resolved before or its run ends, and `forbidden` when its run reaches further than the identity may.
  */
 export async function resume(
   checkpoints: StoredCheckpoints,
   runs: Runs,
+  ceilings: RunCeilings | undefined,
   identity: Identity,
   id: string,
   payload: Payload,
@@ -21,6 +23,8 @@ export async function resume(
   const checkpoint = await checkpoints.find(tenantId, id)
   if (!checkpoint) throw new Failure('not_found', `no checkpoint ${id}`)
   if (checkpoint.status !== 'pending') throw resolved(id, `it is ${checkpoint.status}`)
+  const run = checkpoint.run_id === undefined ? undefined : runs.active(tenantId, checkpoint.run_id)
+  if (run) await ceilings?.mayDirect(identity, run)
   const isAnswered = await postAnswer(checkpoint, runs, identity, payload)
   const settling = checkpoints.settle(tenantId, id, 'resumed', JSON.stringify(payload))
   // The run shows it as well once it has read the letter: maybe before us, maybe instead of us.

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Failure } from '#contracts/errors'
 import { IdParams, type RoutePlugin } from '#contracts/http'
+import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import { resume } from './resume.js'
 import { CheckpointRecord } from './schema.js'
@@ -16,7 +17,11 @@ const ResumeRequest = Type.Object({
 const Resumed = Type.Object({ status: Type.Literal('resumed') })
 
 /** Reading and resuming checkpoints. */
-export function checkpointRoutes(checkpoints: StoredCheckpoints, runs: Runs): RoutePlugin {
+export function checkpointRoutes(
+  checkpoints: StoredCheckpoints,
+  runs: Runs,
+  ceilings: RunCeilings | undefined,
+): RoutePlugin {
   return async app => {
     app.get(
       '/v1/checkpoints/:id',
@@ -69,7 +74,7 @@ export function checkpointRoutes(checkpoints: StoredCheckpoints, runs: Runs): Ro
         },
       },
       async ({ identity, params, body }): Promise<Static<typeof Resumed>> => {
-        await resume(checkpoints, runs, identity, params.id, body?.payload ?? {})
+        await resume(checkpoints, runs, ceilings, identity, params.id, body?.payload ?? {})
         return { status: 'resumed' }
       },
     )

@@ -1,5 +1,5 @@
 import { definePlugin, STAGE } from '#contracts/plugin'
-import { CHECKPOINTS, RUN_STORE, RUNS } from '#contracts/ports'
+import { CEILINGS, CHECKPOINTS, RUN_STORE, RUNS } from '#contracts/ports'
 import { askTool, settle } from './ask-tool.js'
 import { Config } from './config.js'
 import { askedBy, failureOf } from './pending.js'
@@ -10,7 +10,7 @@ export const plugin = definePlugin({
   name: 'questions',
   config: Config,
   needs: [RUNS, RUN_STORE],
-  optional: [CHECKPOINTS],
+  optional: [CEILINGS, CHECKPOINTS],
   honours: ['permissions.unattended'],
   register(scope) {
     const store = scope.use(RUN_STORE)
@@ -18,7 +18,7 @@ export const plugin = definePlugin({
     const { log } = scope
     const { timeoutSeconds } = scope.config
     scope.tool(askTool({ timeoutSeconds, now: () => store.now(), checkpoints, log }))
-    scope.routes(inputRoutes(scope.use(RUNS)))
+    scope.routes(inputRoutes(scope.use(RUNS), scope.find(CEILINGS)))
     // A question without an answer ends the run: no other call of the turn starts, and no further step.
     scope.tap(
       'toolGating',

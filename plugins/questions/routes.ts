@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Failure } from '#contracts/errors'
 import { IdParams, type RoutePlugin } from '#contracts/http'
 import type { Identity } from '#contracts/identity'
+import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import { type Answers, problemWith } from './answers.js'
 import { ANSWER, type Asked, answerKey, askedBy, PendingInput, TOOL_NAME } from './pending.js'
@@ -14,7 +15,7 @@ const Input = Type.Object({
 const Accepted = Type.Object({ status: Type.Literal('accepted') })
 
 /** Reading and answering the question a run waits with. */
-export function inputRoutes(runs: Runs): RoutePlugin {
+export function inputRoutes(runs: Runs, ceilings: RunCeilings | undefined): RoutePlugin {
   return async app => {
     app.get(
       '/v1/runs/:id/input',
@@ -47,6 +48,8 @@ export function inputRoutes(runs: Runs): RoutePlugin {
         },
       },
       async ({ identity, params, body }, reply) => {
+        const run = runs.active(identity.tenantId, params.id)
+        if (run) await ceilings?.mayDirect(identity, run)
         await post(runs, identity, params.id, body.answers)
         return reply.code(202).send({ status: 'accepted' })
       },

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { definePlugin, STAGE } from '#contracts/plugin'
-import { RUNS } from '#contracts/ports'
+import { CEILINGS, RUNS } from '#contracts/ports'
 import { steerRoutes } from './routes.js'
 import { atAnswer, atEnd, atStep } from './steering.js'
 
@@ -9,8 +9,9 @@ export const plugin = definePlugin({
   name: 'steering',
   config: Type.Object({}),
   needs: [RUNS],
+  optional: [CEILINGS],
   register(scope) {
-    scope.routes(steerRoutes(scope.use(RUNS)))
+    scope.routes(steerRoutes(scope.use(RUNS), scope.find(CEILINGS)))
     scope.tap('stepStarting', atStep, { stage: STAGE.first })
     scope.tap('answerJudging', (_, run) => atAnswer(run), { stage: STAGE.first })
     scope.tap('runSettling', ({ kind }, run) => atEnd(kind === 'completed', run), { stage: STAGE.first })

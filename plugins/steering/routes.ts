@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Failure } from '#contracts/errors'
 import { IdParams, type RoutePlugin } from '#contracts/http'
+import type { RunCeilings } from '#contracts/run/ceilings'
 import type { RunStatus } from '#contracts/run/run'
 import type { Runs } from '#contracts/run/runs'
 import type { PostOutcome } from '#contracts/store/run-store'
@@ -15,7 +16,7 @@ const Steer = Type.Object({ prompt: Type.String({ minLength: 1, description: 'Wh
 const Accepted = Type.Object({ status: Type.Literal('accepted') })
 
 /** A word to a run in flight. */
-export function steerRoutes(runs: Runs): RoutePlugin {
+export function steerRoutes(runs: Runs, ceilings: RunCeilings | undefined): RoutePlugin {
   return async app => {
     app.post(
       '/v1/runs/:id/steer',
@@ -32,6 +33,8 @@ export function steerRoutes(runs: Runs): RoutePlugin {
       },
       async ({ identity, params, body }, reply) => {
         if (body.prompt.trim() === '') throw new Failure('invalid_request', 'prompt: must say something')
+        const run = runs.active(identity.tenantId, params.id)
+        if (run) await ceilings?.mayDirect(identity, run)
         await steer(runs, identity.tenantId, params.id, body.prompt)
         return reply.code(202).send({ status: 'accepted' })
       },
