@@ -18,18 +18,17 @@ export function explain(problem: ApiProblem): readonly [what: string, hint?: str
       'Start one with "npm start" or "runwright serve", or name another with --base-url or SVC_URL.',
     ]
   const what = `${plainLine(problem.code)}: ${plainLine(problem.message) || `HTTP ${problem.status}`}`
-  const hint = hintFor(problem.status, problem.code)
+  const hint = hintFor(problem)
   return hint === undefined ? [what] : [what, hint]
 }
 
-function hintFor(status: number, code: string): string | undefined {
+/** Where the message of the daemon does not say itself what helps. */
+function hintFor({ status, code, message }: Extract<ApiProblem, { kind: 'refused' }>): string | undefined {
   if (status === 401)
     return 'Give a key with --token or SVC_TOKEN. Make one where the daemon runs: runwright keys create --tenant default --scope runs:write'
   if (code === 'insufficient_scope')
     return 'Make a key that has it: runwright keys create --tenant <tenant> --scope <scope>'
-  if (status === 403)
-    return 'The daemon does not answer to this address; add it to allowed_hosts, or use the loopback address.'
-  if (status === 404)
+  if (status === 404 && message.startsWith('no run '))
     return 'Check the id; runs of other tenants and of a daemon without SVC_RUN_DB that was restarted are unknown.'
   if (status === 501)
     return 'This daemon is not set up for it. For stored runs and keys set SVC_RUN_DB=<file>; "runwright doctor" says what is missing.'

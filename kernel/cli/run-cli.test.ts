@@ -140,12 +140,22 @@ describe('run', () => {
       '',
     ],
     [502, 'a proxy page', 'http_502', ''],
+    [404, { error: { code: 'not_found', message: 'no run x' } }, 'not_found: no run x\n', '  Check the id'],
   ])('a refusal with %i shows code, message and what helps', async (status, body, says, hint) => {
     const { baseUrl } = await serverWith({ answer: () => ({ status, body }) })
     const { code, out, err } = await testEnvironment({ baseUrl }).run('run', 'x')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toContain(says)
     expect(err).toContain(hint)
+  })
+
+  test.each([
+    [403, 'forbidden', 'permissions.sandbox: unrestricted is above the ceiling; at most workspace is allowed'],
+    [404, 'not_found', 'nothing is waiting for approval in run x'],
+  ])('a refusal with %i that says itself what is wrong gets no other advice', async (status, code, message) => {
+    const { baseUrl } = await serverWith({ answer: () => ({ status, body: { error: { code, message } } }) })
+    const { err } = await testEnvironment({ baseUrl }).run('approve', 'x')
+    expect(err).toBe(`runwright: ${code}: ${message}\n`)
   })
 })
 
