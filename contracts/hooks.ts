@@ -68,10 +68,13 @@ export type Ending =
       readonly facts?: Readonly<Record<string, unknown>>
     }
 
-/** What to do with a turn that calls no tools: accept it (maybe reworded), or go on with more messages. */
+/**
+ * What to do with a turn that calls no tools: accept it (maybe reworded), or go on with more messages. `output` is what a
+ * run completes with that may take no further step; without it, it fails with what it may not.
+ */
 export type AnswerVerdict =
   | { readonly kind: 'accept'; readonly output: string }
-  | { readonly kind: 'continue'; readonly messages: readonly Message[] }
+  | { readonly kind: 'continue'; readonly messages: readonly Message[]; readonly output?: string }
   | Extract<Ending, { kind: 'failed' }>
 
 /** A tool call on its way: `args` are parsed, aliases mapped, checked against the tool's parameters. */

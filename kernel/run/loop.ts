@@ -67,6 +67,8 @@ export function outcomeOf(error: unknown): Outcome {
 
 class Loop {
   #empties = 0
+  /** An answer that holds unless another step brings a better one. */
+  #standing: string | undefined
   #specs: { readonly tools: readonly ToolDefinition[]; readonly specs: readonly ToolSpec[] } | undefined
   readonly #core: readonly ToolDefinition[]
 
@@ -106,7 +108,8 @@ class Loop {
     const { live } = this
     live.checkpoint()
     const refused = live.hooks.stepPermitting.isUsed() ? await live.hooks.stepPermitting.promise(live) : undefined
-    if (refused) return refused
+    if (refused) return this.#standing === undefined ? refused : { kind: 'completed', output: this.#standing }
+    this.#standing = undefined
     const startedAt = performance.now()
     live.ledger.step++
     live.emit('run.step.started', { step: live.step, step_start_ms: live.store.now() })
@@ -216,6 +219,7 @@ class Loop {
     const verdict = live.hooks.answerJudging.isUsed() ? await live.hooks.answerJudging.promise(text, live) : undefined
     if (verdict?.kind === 'continue') {
       live.addMessages(verdict.messages)
+      this.#standing = verdict.output
       return undefined
     }
     return verdict?.kind === 'failed' ? verdict : { kind: 'completed', output: verdict?.output ?? text }

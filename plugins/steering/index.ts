@@ -13,7 +13,7 @@ export const plugin = definePlugin({
   register(scope) {
     scope.routes(steerRoutes(scope.use(RUNS), scope.find(CEILINGS)))
     scope.tap('stepStarting', atStep, { stage: STAGE.first })
-    scope.tap('answerJudging', (_, run) => atAnswer(run), { stage: STAGE.first })
+    scope.tap('answerJudging', atAnswer, { stage: STAGE.first })
     scope.tap('runSettling', ({ kind }, run) => atEnd(kind === 'completed', run), { stage: STAGE.first })
   },
 })

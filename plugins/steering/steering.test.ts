@@ -103,6 +103,22 @@ describe('over HTTP', () => {
     expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'answer 1', step: 2 } })
   })
 
+  test.each([{ max_steps: 1 }, { max_turns: 1 }])(
+    'with %j used up, a message at the final answer fails nothing: the run completes, the next one of the conversation hears it',
+    async limit => {
+      const { release, heard } = held({ text: 'done' })
+      const id = await booted.start({ prompt: 'go', conversation_id: 'talk', ...limit })
+      await booted.until(id, 'llm.turn.requested')
+      expect((await steer(id, 'one more')).status).toBe(202)
+      release()
+      const events = await booted.events(id)
+      expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'done' } })
+      expect(received(events)).toEqual(['one more'])
+      await booted.run({ prompt: 'and?', conversation_id: 'talk' })
+      expect(heard[1]?.filter(text => !text.includes('last step'))).toEqual(['go', 'one more', 'and?'])
+    },
+  )
+
   test('ten messages may wait, the eleventh is told to come later', async () => {
     const { release, heard } = held(COMMAND)
     const id = await booted.start('go')

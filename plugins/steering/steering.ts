@@ -23,13 +23,13 @@ export async function atStep(run: ActiveRun): Promise<void> {
   await drain(run)
 }
 
-/** Before an answer becomes the run's output: a message that was acknowledged makes the run go on. */
-export async function atAnswer(run: ActiveRun): Promise<AnswerVerdict | undefined> {
+/** Before an answer becomes the run's output: a message that was acknowledged makes the run go on, if it may. */
+export async function atAnswer(answer: string, run: ActiveRun): Promise<AnswerVerdict | undefined> {
   const gate = gateOf(run)
   await gate.close()
   if ((await drain(run)) === 0) return undefined
   gate.open()
-  return { kind: 'continue', messages: [] }
+  return { kind: 'continue', messages: [], output: answer }
 }
 
 /** The run ends. What it completes without having acted on still belongs to the conversation. */
