@@ -22,12 +22,13 @@ export type ApprovalAnswer =
 const PLAN_TOOL = 'plan_exit'
 /** What does not fit a screen is shown when asked for. */
 const SHORT_LINES = 40
+const SHORT_CHARACTERS = 500
 
 /** A call as a person judges it. Every line of it is harmless for a terminal and indented, so that none can look like a prompt. */
 export function approvalScreen({ tool, argumentsText }: ApprovalRequest, isWhole: boolean): string {
   const heading = tool === PLAN_TOOL ? 'The agent proposes a plan:' : `The agent wants to use ${plainLine(tool)}:`
   const lines = tool === PLAN_TOOL ? planLines(argumentsText) : argumentLines(argumentsText)
-  const shown = isWhole ? lines : lines.slice(0, SHORT_LINES)
+  const shown = isWhole ? lines : lines.slice(0, SHORT_LINES).map(shortLine)
   const hidden = lines.length - shown.length
   return [
     heading,
@@ -39,6 +40,11 @@ export function approvalScreen({ tool, argumentsText }: ApprovalRequest, isWhole
     ),
     '',
   ].join('\n')
+}
+
+function shortLine(line: string): string {
+  const hidden = line.length - SHORT_CHARACTERS
+  return hidden > 0 ? `${line.slice(0, SHORT_CHARACTERS)} … ${hidden} more characters; v shows them` : line
 }
 
 /** A call in a line: for whoever may answer elsewhere. */
