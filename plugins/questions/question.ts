@@ -34,11 +34,11 @@ export function problemOf(questions: readonly Question[]): string | undefined {
 
 function blankField(questions: readonly Question[]): string | undefined {
   const texts = questions.flatMap(({ question, header, options }, index) => [
-    [`questions.${index}.question`, question],
-    [`questions.${index}.header`, header],
+    [`questions[${index}].question`, question],
+    [`questions[${index}].header`, header],
     ...options.flatMap(({ label, description }, at) => [
-      [`questions.${index}.options.${at}.label`, label],
-      [`questions.${index}.options.${at}.description`, description],
+      [`questions[${index}].options[${at}].label`, label],
+      [`questions[${index}].options[${at}].description`, description],
     ]),
   ])
   return texts.find(([, text]) => text?.trim() === '')?.[0]

@@ -157,7 +157,7 @@ test('hostile commas are cut in no time', () => {
 })
 
 test.each([
-  ['a blank header', [{ ...COLOUR, header: ' ' }], 'questions.0.header: must say something'],
+  ['a blank header', [{ ...COLOUR, header: ' ' }], 'questions[0].header: must say something'],
   ['the same question twice', [COLOUR, COLOUR], 'is asked twice'],
   ['the same label twice', [{ ...COLOUR, options: [option('red'), option(' red')] }], 'two options labelled "red"'],
 ])('a question with %s is told to the model', (_, questions, problem) => {
@@ -258,7 +258,7 @@ describe('over HTTP', () => {
       expect.stringContaining('questions'),
       expect.stringContaining('questions'),
       expect.stringContaining('asked twice'),
-      expect.stringContaining('questions.0.options'),
+      expect.stringContaining('questions[0].options'),
     ])
     expect(events.some(({ type }) => type === 'run.waiting_for_user')).toBe(false)
     expect(events.at(-1)?.payload?.output).toBe('never mind')
