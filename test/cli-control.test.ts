@@ -67,10 +67,10 @@ describe('an approval at the terminal', () => {
   })
 
   test.each([
-    ['y', '/approve', { call_id: 'c7' }],
-    ['n why', '/deny', { call_id: 'c7', message: 'why' }],
+    ['y', '/approve', { call_id: 'c7', checkpoint_id: 'checkpoint_7' }],
+    ['n why', '/deny', { call_id: 'c7', checkpoint_id: 'checkpoint_7', message: 'why' }],
   ])('%s is sent for the very call that was shown', async (line, path, body) => {
-    const payload = { call_id: 'c7', tool: 'bash', arguments: '{}' }
+    const payload = { call_id: 'c7', tool: 'bash', arguments: '{}', checkpoint_id: 'checkpoint_7' }
     const server = await openProtocolServer({
       status: 'waiting_for_approval',
       events: [{ type: 'tool.approval_required', payload }],

@@ -3,13 +3,19 @@ import type { Identity } from '#contracts/identity'
 import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import type { Answer, Decision } from './answer-letter.js'
-import { APPROVAL_LETTER, pendingOf } from './approval-state.js'
+import { APPROVAL_LETTER, type PendingApproval, pendingOf } from './approval-state.js'
 import type { CheckpointView } from './checkpoint-view.js'
 
 export interface AnsweringDeps {
   readonly runs: Runs
   readonly checkpoints: CheckpointView
   readonly ceilings: RunCeilings | undefined
+}
+
+/** What whoever answers was shown; nothing: whatever is pending. A call id may come again in a run, a checkpoint never. */
+export interface Shown {
+  readonly call_id?: string | undefined
+  readonly checkpoint_id?: string | undefined
 }
 
 /**
@@ -21,7 +27,7 @@ export async function answerPending(
   { runs, checkpoints, ceilings }: AnsweringDeps,
   identity: Identity,
   runId: string,
-  callId: string | undefined,
+  shown: Shown,
   decision: Decision,
 ): Promise<void> {
   const { tenantId, keyPrefix } = identity
@@ -30,10 +36,7 @@ export async function answerPending(
   const pending = run && pendingOf(run)
   // What was pending may have been left behind by a process that knew plugins this one does not have.
   if (!pending || run.status !== 'waiting_for_approval') throw nothingPending(runId)
-  if (callId !== undefined && callId !== pending.call_id)
-    throw new Failure('conflict', `call_id: ${pending.call_id} is waiting for approval, not ${callId}`, {
-      details: { pending: pending.call_id },
-    })
+  refuseOther(shown, pending)
   if (run.signal.aborted) throw new Failure('conflict', `run ${runId} is ending; its call will not run`)
   await ceilings?.mayDirect(identity, run)
   const body: Answer = { ...decision, ...(keyPrefix && { by: keyPrefix }) }
@@ -42,6 +45,18 @@ export async function answerPending(
   if (posted.kind !== 'posted') throw nothingPending(runId)
   // The run shows it as well once it has read the letter; whoever looks before that must not take it for pending.
   await checkpoints.settle(run, pending.checkpoint_id, decision.decision)
+}
+
+function refuseOther(shown: Shown, pending: PendingApproval): void {
+  for (const field of ['call_id', 'checkpoint_id'] as const)
+    if (shown[field] !== undefined && shown[field] !== pending[field])
+      throw new Failure(
+        'conflict',
+        `${field}: ${pending[field] ?? 'another'} is waiting for approval, not ${shown[field]}`,
+        {
+          details: { pending: pending[field] },
+        },
+      )
 }
 
 const nothingPending = (runId: string): Failure =>

@@ -96,6 +96,25 @@ describe('a daemon', () => {
     }
   })
 
+  test('models use call ids again: a late answer that names its checkpoint answers no later question', async () => {
+    const id = await daemon.start(request('all', [look('same')], [look('same')]))
+    const checkpointAfter = async (former?: string): Promise<string> => {
+      const now = async () => (await daemon.request('GET', `/v1/runs/${id}/checkpoint`)).body.id ?? former
+      await expect.poll(now).not.toBe(former)
+      return now()
+    }
+    const first = await checkpointAfter()
+    expect((await post(id, 'approve', { call_id: 'same', checkpoint_id: first })).status).toBe(200)
+    const second = await checkpointAfter(first)
+    for (const verb of ['approve', 'deny'])
+      expect(await post(id, verb, { call_id: 'same', checkpoint_id: first })).toMatchObject({
+        status: 409,
+        body: { error: { code: 'conflict', message: expect.stringContaining(second) } },
+      })
+    expect((await post(id, 'approve', { checkpoint_id: second })).status).toBe(200)
+    expect((await daemon.events(id)).at(-1)?.payload?.output).toBe('["seen","seen"]')
+  })
+
   test('a denied call is reported to the model, quietly, and the run goes on', async () => {
     const id = await daemon.start(request('destructive', [trigger()]))
     await daemon.until(id, REQUIRED)
@@ -246,7 +265,7 @@ test.each([
     { runs, checkpoints: NO_VIEW, ceilings: undefined },
     OPEN_IDENTITY,
     run.id,
-    undefined,
+    {},
     { decision: 'approved' },
   )
   await expect(answering).rejects.toMatchObject({ code })

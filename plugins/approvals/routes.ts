@@ -2,15 +2,20 @@ import { type Static, Type } from '@sinclair/typebox'
 import { IdParams, type RoutePlugin } from '#contracts/http'
 import { type AnsweringDeps, answerPending } from './answer-pending.js'
 
-const CallId = Type.Optional(
-  Type.String({ maxLength: 1024, description: 'Answer only if this call is the pending one; else 409.' }),
-)
+const Shown = {
+  call_id: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'Answer only if this call is the pending one; else 409.' }),
+  ),
+  checkpoint_id: Type.Optional(
+    Type.String({ maxLength: 256, description: 'The same by checkpoint: call ids may come again within a run.' }),
+  ),
+}
 const Approval = Type.Object({
   option: Type.Optional(Type.String({ maxLength: 256, description: 'Id of an option that was offered.' })),
-  call_id: CallId,
+  ...Shown,
 })
 const Denial = Type.Object({
-  call_id: CallId,
+  ...Shown,
   message: Type.Optional(Type.String({ maxLength: 4096, description: 'Told to the model.' })),
 })
 const Approved = Type.Object({ status: Type.Literal('approved') })
@@ -32,9 +37,9 @@ export function approvalRoutes(deps: AnsweringDeps): RoutePlugin {
         },
       },
       async ({ identity, params, body }): Promise<Static<typeof Approved>> => {
-        const { option, call_id } = body ?? {}
+        const { option, ...shown } = body ?? {}
         const answer = { decision: 'approved', ...(option !== undefined && { option }) } as const
-        await answerPending(deps, identity, params.id, call_id, answer)
+        await answerPending(deps, identity, params.id, shown, answer)
         return { status: 'approved' }
       },
     )
@@ -52,9 +57,9 @@ export function approvalRoutes(deps: AnsweringDeps): RoutePlugin {
         },
       },
       async ({ identity, params, body }): Promise<Static<typeof Denied>> => {
-        const { message, call_id } = body ?? {}
+        const { message, ...shown } = body ?? {}
         const answer = { decision: 'denied', ...(message && { message }) } as const
-        await answerPending(deps, identity, params.id, call_id, answer)
+        await answerPending(deps, identity, params.id, shown, answer)
         return { status: 'denied' }
       },
     )

@@ -5,7 +5,15 @@ export interface ApprovalRequest {
   readonly callId: string
   readonly tool: string
   readonly argumentsText: string
+  /** Names this very question, where the daemon has checkpoints. */
+  readonly checkpointId?: string
 }
+
+/** What an answer is sent with, so that it counts for this question and no other. */
+export const shownOf = ({ callId, checkpointId }: ApprovalRequest) => ({
+  call_id: callId,
+  ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+})
 
 /** A way to carry out a plan. */
 export interface PlanOption {

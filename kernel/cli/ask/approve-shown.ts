@@ -4,6 +4,7 @@ import type { ApiClient } from '../api-client.js'
 import { explain } from '../complain.js'
 import type { Terminal } from '../environment.js'
 import { DEFAULT_RECONNECT } from '../event-stream.js'
+import { shownOf } from './approval-prompt.js'
 import { approvalRequestOf } from './asker.js'
 
 const MAX_ATTEMPTS = 4
@@ -17,7 +18,7 @@ export async function approveShown(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { firstMs } = terminal.reconnect ?? DEFAULT_RECONNECT
-  const body = { call_id: approvalRequestOf(event).callId }
+  const body = shownOf(approvalRequestOf(event))
   for (let attempt = 1; ; attempt += 1) {
     const reply = await api.request('POST', `/v1/runs/${encodeURIComponent(runId)}/approve`, { body, signal })
     if (reply.kind === 'answered' || signal.aborted) return true

@@ -9,6 +9,7 @@ import {
   approvalQuestion,
   approvalScreen,
   readApproval,
+  shownOf,
 } from './approval-prompt.js'
 import { type LineReader, openLineReader } from './line-reader.js'
 import { questionLine, questionScreen, questionsIn, readAnswer } from './question-prompt.js'
@@ -100,10 +101,12 @@ export function createAsker({ terminal, api, runId, onUnanswered }: AskerOptions
       if (!answers || own.signal.aborted) return undefined
       return api.request('POST', `${path}/input`, { body: { answers }, signal: own.signal })
     }
-    const answer = await askApproval(own, approvalRequestOf(event))
+    const request = approvalRequestOf(event)
+    const answer = await askApproval(own, request)
     if (!answer || own.signal.aborted) return undefined
     const { decision, ...rest } = answer
-    return api.request('POST', `${path}/${decision}`, { body: { call_id: own.callId, ...rest }, signal: own.signal })
+    const body = { ...shownOf(request), ...rest }
+    return api.request('POST', `${path}/${decision}`, { body, signal: own.signal })
   }
 
   async function converse(own: Session, event: EventEnvelope): Promise<void> {
@@ -158,8 +161,13 @@ export function createAsker({ terminal, api, runId, onUnanswered }: AskerOptions
 
 /** The approval an event asks for. */
 export function approvalRequestOf(event: EventEnvelope): ApprovalRequest {
-  const { call_id, tool, arguments: argumentsText } = fields(event)
-  return { callId: asText(call_id), tool: asText(tool), argumentsText: asText(argumentsText) }
+  const { call_id, tool, arguments: argumentsText, checkpoint_id } = fields(event)
+  return {
+    callId: asText(call_id),
+    tool: asText(tool),
+    argumentsText: asText(argumentsText),
+    ...(typeof checkpoint_id === 'string' && { checkpointId: checkpoint_id }),
+  }
 }
 
 const SETTLES: ReadonlySet<string> = new Set([
