@@ -119,3 +119,17 @@ test('a run that waits gets its answer, and its deadline, over a store that cann
   run.pokeLetters()
   expect([late.kind, (await answered).kind]).toEqual(['timed_out', 'answered'])
 })
+
+test('a run that is interrupted while its mailbox cannot be read gives up, and loses no letter by it', async () => {
+  const { run, post } = await begin(memory => ({
+    letters: async id => {
+      run.interrupt('stopping')
+      return refusing(isDown ? 1 : 0, () => memory.letters(id))()
+    },
+  }))
+  let isDown = true
+  await post('hello')
+  await expect(run.takeLetters('steer')).rejects.toThrow('run stopping')
+  isDown = false
+  expect(await run.takeLetters('steer')).toHaveLength(1)
+})

@@ -29,13 +29,20 @@ export class Mailbox {
     if (!this.#mayHaveLetters) return []
     // Before the read: a letter that is posted while the read is under way may be missing from it.
     this.#mayHaveLetters = false
-    const { store, runId, waits } = this.options
-    // Also for a run that is being cancelled: how it ends may depend on what it was told.
-    const letters = await untilStored(() => store.letters(runId), waits)
+    const letters = await this.#unread().catch((error: unknown) => {
+      this.#mayHaveLetters = true
+      throw error
+    })
     if (letters.some(letter => letter.kind !== kind)) this.#mayHaveLetters = true
     const taken = letters.filter(letter => letter.kind === kind && !this.#taken.has(letter.id))
     for (const letter of taken) this.#taken.add(letter.id)
     return taken
+  }
+
+  /** A run that is being cancelled looks, too: how it ends may depend on what it was told. One that is stopped here gives up. */
+  #unread(): Promise<readonly Letter[]> {
+    const { store, runId, waits, signal } = this.options
+    return untilStored(() => store.letters(runId), waits, signal.aborted ? undefined : signal)
   }
 
   /** Somebody posted a letter. */
