@@ -179,7 +179,7 @@ const ROUTES: Rows = {
   'POST /v1/runs/:id/replay': [`${CONTROL}: a replay does the same once more`],
   'GET /v1/runs/:id/checkpoint': [
     'test/run-routes-table.test.ts: /v1/runs/{unknown}%s is 404',
-    `${APPROVALS}: the same call is pending with the same deadline`,
+    'plugins/approvals/restart.test.ts: the same call is pending with the same deadline',
   ],
   'POST /v1/agents': [
     'plugins/agents/agents.test.ts: an agent answers with what its run said',
