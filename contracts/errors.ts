@@ -6,6 +6,8 @@ export const FAILURES = {
   invalid_request: { status: 400 },
   invalid_json: { status: 400 },
   validation_error: { status: 400 },
+  /** The session of a vendor's program cannot be taken over. */
+  subscription_import_failed: { status: 400 },
   unauthorized: { status: 401 },
   insufficient_scope: { status: 403 },
   /** The Host or Origin of a request is not one this daemon answers to, or an operator ceiling forbids it. */
@@ -28,15 +30,20 @@ export const FAILURES = {
   internal_error: { status: 500 },
   cancel_failed: { status: 500 },
   execution_error: { status: 500 },
+  summarize_failed: { status: 500 },
   not_implemented: { status: 501 },
   not_configured: { status: 501 },
   upstream_error: { status: 502 },
+  /** A provider's model list could not be had. */
+  fetch_failed: { status: 502 },
   /** An ordinary handler did not answer within its limit. */
   handler_timeout: { status: 503, wire: 'timeout' },
   /** The daemon is stopping, or holds as much work as it may. Sent with Retry-After. */
   unavailable: { status: 503 },
   /** The database cannot take writes at the moment; nothing was acknowledged. Sent with Retry-After. */
   store_unavailable: { status: 503 },
+  /** No model can be asked for summaries. */
+  summarizer_not_configured: { status: 503 },
   terminal_durability_unavailable: { status: 503 },
   /** A write came from a holder that has since lost the run. Never reaches a client. */
   fenced: { status: 500 },

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
 import type { Identity, Scope } from './identity.js'
 
 declare module 'fastify' {
@@ -28,3 +29,13 @@ export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 
 /** `{id}` of a path. */
 export const IdParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }) })
+
+/** Fires when the client hangs up before it has its reply: nobody is left to read what the work gives. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  if (raw.destroyed) gone.abort()
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort()
+  })
+  return gone.signal
+}

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
 import { Failure } from '#contracts/errors'
-import type { RoutePlugin } from '#contracts/http'
+import { goneSignal, type RoutePlugin } from '#contracts/http'
 import type { Runs } from '#contracts/run/runs'
 import type { Skills } from '#contracts/skills'
 import { taskOf } from './agent-task.js'
@@ -47,13 +46,4 @@ export function agentRoutes(runs: Runs, skills: Skills | undefined): RoutePlugin
       },
     )
   }
-}
-
-/** Fires when the client hangs up before it has its reply. */
-function goneSignal({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) gone.abort()
-  })
-  return gone.signal
 }
