@@ -6,6 +6,7 @@ import {
   EVENTS,
   KEY_STORE,
   MESSAGE_STORE,
+  PROVIDERS,
   RECORDS,
   RUN_STORE,
   RUNS,
@@ -19,6 +20,7 @@ import { createMemoryMessageStore } from '#kernel/storage/memory-message-store'
 import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { createMemoryRunStore } from '#kernel/storage/memory-run-store'
 import { createMemoryKeyStore } from './memory-key-store.js'
+import { createStandInProviders } from './stand-in-providers.js'
 
 /**
  * Services to open a plugin with where no daemon is: real stores in memory, no runs, no sandbox, no secrets. Optional
@@ -81,6 +83,7 @@ const EVERYWHERE: ReadonlyMap<symbol, () => unknown> = new Map<symbol, () => unk
 const SOMEWHERE: ReadonlyMap<symbol, () => unknown> = new Map<symbol, () => unknown>([
   [KEY_STORE.id, () => createMemoryKeyStore()],
   [SANDBOX.id, refusingSandbox],
+  [PROVIDERS.id, () => createStandInProviders()],
 ])
 
 /** Takes part in wiring; whoever asks it for a member learns why there is none. */
