@@ -72,6 +72,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   fake: { isAnsweredByServer: true },
   'file-tools': { tools: ['read', 'write', 'edit', 'apply_patch', 'file_inspect', 'ls', 'glob', 'grep'] },
   'git-tools': { tools: GIT_TOOLS },
+  'live-models': {},
   'openai-compatible': {},
   'permission-rules': {
     gone: [
@@ -92,6 +93,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
     tools: ['create_prompt_extension'],
   },
   providers: {
+    refused: ['live-models'],
     gone: [
       ['GET', '/v1/models', undefined, 404, 'not_found'],
       ['GET', '/v1/providers', undefined, 404, 'not_found'],
