@@ -10,8 +10,7 @@ export const daemonSettings = (settings: Settings, home: string): DaemonSettings
     workspace: settings.workspace,
     stateDir: settings.state_dir,
     hiddenPaths: Object.freeze([
-      settings.state_dir,
-      operatorDirectory(home),
+      ...new Set([settings.state_dir, operatorDirectory(home), settings.global_dir]),
       ...[settings.run_db, settings.conversation_db, settings.relay_db].flatMap(withSideFiles),
     ]),
     model: settings.model,

@@ -36,6 +36,11 @@ const failure = async (work: Promise<unknown>) =>
     error => (isFailure(error, 'invalid_request') ? messageOf(error) : `not invalid_request: ${messageOf(error)}`),
   )
 
+test('what the operator keeps is hidden from agents, also where it is kept elsewhere', async () => {
+  const { daemon } = await load({ SVC_GLOBAL_DIR: join(home, 'kept'), SVC_STATE_DIR: join(home, 'state') })
+  expect(daemon.hiddenPaths).toEqual([join(home, 'state'), join(home, '.runwright'), join(home, 'kept')])
+})
+
 describe('layers', () => {
   test('without files and variables every setting has its default and nothing is reported', async () => {
     const loaded = await load()
