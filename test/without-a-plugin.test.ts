@@ -127,6 +127,9 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   sqlite: { gone: [['GET', '/v1/runs', undefined, 501, 'not_implemented']], boot: { isDurable: true } },
   steering: { gone: [['POST', '/v1/runs/run_1/steer', { prompt: 'hi' }, 404, 'not_found']] },
   tasks: { gone: [['GET', '/v1/tasks', undefined, 404, 'not_found']] },
+  subscriptions: {
+    gone: [['POST', '/v1/providers/kimi-subscription/import-subscription', undefined, 404, 'not_found']],
+  },
   todos: {
     gone: [
       ['GET', '/v1/runs/run_1/todos', undefined, 404, 'not_found'],
