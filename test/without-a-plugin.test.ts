@@ -130,6 +130,9 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   subscriptions: {
     gone: [['POST', '/v1/providers/kimi-subscription/import-subscription', undefined, 404, 'not_found']],
   },
+  summarize: {
+    gone: [['POST', '/v1/summarize', { messages: [{ role: 'user', content: 'hi' }] }, 404, 'not_found']],
+  },
   todos: {
     gone: [
       ['GET', '/v1/runs/run_1/todos', undefined, 404, 'not_found'],
