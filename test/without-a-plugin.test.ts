@@ -73,6 +73,16 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   'file-tools': { tools: ['read', 'write', 'edit', 'apply_patch', 'file_inspect', 'ls', 'glob', 'grep'] },
   'git-tools': { tools: GIT_TOOLS },
   'live-models': {},
+  'model-settings': {
+    gone: [
+      ['GET', '/v1/model-settings', undefined, 404, 'not_found'],
+      ['POST', '/v1/model-settings/providers', { name: 'x', base_url: 'http://x' }, 404, 'not_found'],
+      ['DELETE', '/v1/model-settings/providers/x', undefined, 404, 'not_found'],
+      ['POST', '/v1/model-settings/providers/x/fetch', undefined, 404, 'not_found'],
+      ['POST', '/v1/model-settings/providers/x/expose', { exposed: true }, 404, 'not_found'],
+      ['POST', '/v1/model-settings/providers/x/cost', { model: 'm', input: 1, output: 1 }, 404, 'not_found'],
+    ],
+  },
   'openai-compatible': {},
   'permission-rules': {
     gone: [

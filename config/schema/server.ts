@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { setting } from '../setting.js'
 import { Address, choice, Flag, HttpUrl, Path, Seconds, Text, Texts } from './shape.js'
 
@@ -69,14 +68,6 @@ export const SERVER_SETTINGS = {
     about: 'The operator’s state directory.',
     reload: 'restart',
     place: { text: '~/.runwright', of: ({ global }) => global },
-  }),
-  model_store_path: setting({
-    env: 'SVC_MODEL_STORE_PATH',
-    type: Path,
-    default: '',
-    about: 'Where model settings made over the API are kept.',
-    reload: 'restart',
-    place: { text: '<global>/model-settings.json', of: ({ global }) => join(global, 'model-settings.json') },
   }),
   plugin_dirs: setting({
     env: 'SVC_PLUGIN_DIRS',
