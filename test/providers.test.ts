@@ -1,73 +1,9 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { createClient } from '#test/kit/boot'
+import { ECHO_WIRE, startUpstream, type Upstream } from '#test/kit/echo-wire'
 import { makeKey } from '#test/kit/keys'
-import { bootOnCopy, type Folder, type ReloadBench, type ReloadBenchOptions } from '#test/kit/reload-bench'
-
-/** A wire of one request per turn, as a plugin: sends the key, answers with what the server says. */
-const ECHO_WIRE: Folder = {
-  'index.js': `
-    import { definePlugin } from '#contracts/plugin'
-    import { MODEL_WIRES } from '#contracts/ports'
-    import { Type } from '@sinclair/typebox'
-    const open = ({ provider, baseUrl, credential }) => {
-      const get = async (path, signal) => {
-        const key = (await credential(signal))?.secret
-        return fetch(baseUrl + path, { signal, headers: key ? { authorization: 'Bearer ' + key } : {} })
-      }
-      const failed = (category, message, status) => ({ kind: 'failed', failure: { category, message, status } })
-      return {
-        provider,
-        async answer({ model }, sink, signal) {
-          try {
-            const reply = await get('/turn?model=' + encodeURIComponent(model), signal)
-            const text = await reply.text()
-            if (!reply.ok) return failed(reply.status === 401 ? 'auth' : 'retryable', text, reply.status)
-            sink.part({ kind: 'text', text })
-            return { kind: 'answered', text, toolCalls: [], finish: 'stop', usage: { prompt_tokens: 1000000, completion_tokens: 1, total_tokens: 1000001 } }
-          } catch (error) { return failed('other', String(error)) }
-        },
-        async fetchModels(signal) {
-          const reply = await get('/models', signal)
-          return reply.ok ? { kind: 'listed', body: await reply.json() } : failed('auth', 'refused', reply.status)
-        },
-        async close() {},
-      }
-    }
-    export const plugin = definePlugin({
-      name: 'echo-wire',
-      config: Type.Object({}),
-      contributes: [MODEL_WIRES],
-      register: scope => scope.contribute(MODEL_WIRES, { protocols: ['echo'], open }),
-    })`,
-}
-
-interface Upstream {
-  readonly url: string
-  readonly heard: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
-  status: number
-  readonly server: Server
-}
-
-async function startUpstream(name: string): Promise<Upstream> {
-  const heard: { path: string; headers: IncomingHttpHeaders }[] = []
-  const server = createServer((request, response) => {
-    heard.push({ path: request.url ?? '', headers: request.headers })
-    response.statusCode = upstream.status
-    if (request.url === '/models') response.end(JSON.stringify({ data: [{ id: 'listed-1' }] }))
-    else response.end(upstream.status === 200 ? `from ${name}` : `${name} says ${upstream.status}`)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const upstream: Upstream = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    heard,
-    status: 200,
-    server,
-  }
-  return upstream
-}
+import { bootOnCopy, type ReloadBench, type ReloadBenchOptions } from '#test/kit/reload-bench'
 
 let acme: Upstream
 let bolt: Upstream

@@ -51,6 +51,7 @@ function ourPlan(peer: Exclude<Peer, 'floor-daemon'>, { dir, workspace, port, mo
       SVC_WORKSPACE: workspace,
       OPENAI_BASE_URL: modelBaseUrl,
       OPENAI_API_KEY: 'bench',
+      SVC_LIVE_MODELS: 'false',
       ...(peer === 'ours' && { SVC_RUN_DB: join(dir, 'runs.db'), SVC_CONVERSATION_DB: join(dir, 'conversations.db') }),
     },
     cwd: workspace,

@@ -55,7 +55,7 @@ const daemon = await createDaemon({
   home: dir,
   cwd: join(dir, 'workspace'),
   log: { debug: silent, info: silent, warn: silent, error: silent },
-  environment: { OPENAI_BASE_URL: 'http://127.0.0.1:9', OPENAI_API_KEY: 'bench' },
+  environment: { OPENAI_BASE_URL: 'http://127.0.0.1:9', OPENAI_API_KEY: 'bench', SVC_LIVE_MODELS: 'false' },
   settings: {
     addr: '127.0.0.1:0',
     workspace: join(dir, 'workspace'),

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { isTerminalEvent } from '#contracts/event/payloads'
+import { answeredBy } from '#test/kit/answered-by'
 import { startChatServer } from '#test/kit/chat-server'
 import { type DaemonProcess, spawnDaemon } from '#test/kit/daemon-process'
 import { frames, lane, type Target } from './clients.js'
@@ -67,7 +68,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     spawnDaemon({
       home: dir,
       cwd: workspace,
-      environment: { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key' },
+      environment: answeredBy(model.baseUrl),
       ...(bundled && { bundled: [bundled] }),
       settings: {
         addr: '127.0.0.1:0',

@@ -5,6 +5,7 @@ import type { Settings } from '#config/index'
 import type { EventEnvelope as Envelope } from '#contracts/event/envelope'
 import { isTerminalEvent } from '#contracts/event/payloads'
 import { type ConfiguredDaemon, createDaemon } from '#kernel/index'
+import { answeredBy } from './answered-by.js'
 import { memoryLog } from './memory-log.js'
 
 /** An event as tests read it: any field of its payload. */
@@ -78,7 +79,7 @@ export async function boot(options: BootOptions = {}): Promise<Booted> {
     ...(options.configFile && { configFile: options.configFile }),
     ...(options.pluginLimitMs && { pluginLimitMs: options.pluginLimitMs }),
     environment: {
-      ...(options.modelUrl && { OPENAI_BASE_URL: options.modelUrl, OPENAI_API_KEY: 'test-key' }),
+      ...(options.modelUrl && answeredBy(options.modelUrl)),
       ...options.environment,
     },
     settings: {

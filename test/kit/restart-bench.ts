@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { answeredBy } from './answered-by.js'
 import { createClient } from './boot.js'
 import { type ChatScript, type ChatServer, startChatServer } from './chat-server.js'
 import { type DaemonProcess, spawnDaemon } from './daemon-process.js'
@@ -61,7 +62,7 @@ export class RestartBench {
     this.#daemon = await spawnDaemon({
       home: dir,
       cwd: dir,
-      environment: modelUrl === undefined ? {} : { OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: 'test-key' },
+      environment: modelUrl === undefined ? {} : answeredBy(modelUrl),
       settings: {
         addr: '127.0.0.1:0',
         workspace,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { answeredBy } from './answered-by.js'
 
 const MAIN = resolve(import.meta.dirname, '../../kernel/main.js')
 const READY_MS = 30_000
@@ -38,8 +39,7 @@ export async function spawnServe(options: ServeOptions): Promise<ServeProcess> {
     env: {
       PATH: process.env.PATH,
       HOME: dir,
-      OPENAI_BASE_URL: modelUrl,
-      OPENAI_API_KEY: 'test-key',
+      ...answeredBy(modelUrl),
       SVC_AUTH_DISABLED: 'true',
       SVC_WATCH_ENABLED: 'false',
       SVC_WORKSPACE: join(dir, 'workspace'),

@@ -115,7 +115,10 @@ export async function bootWith(
   return boot({
     configFile,
     ...options,
-    environment: Object.assign({}, ...servers.map(([wire, server]) => wire.environment(server.origin))),
+    environment: Object.assign(
+      { SVC_LIVE_MODELS: 'false' },
+      ...servers.map(([wire, server]) => wire.environment(server.origin)),
+    ),
     settings: { provider: '', ...options.settings },
   })
 }

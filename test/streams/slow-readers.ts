@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { answeredBy } from '#test/kit/answered-by'
 import { createClient } from '#test/kit/boot'
 import { startChatServer } from '#test/kit/chat-server'
 import { spawnDaemon } from '#test/kit/daemon-process'
@@ -44,7 +45,7 @@ export async function flood({ readers, megabytes, stalledMs }: SlowReaderOptions
   const daemon = await spawnDaemon({
     home: dir,
     cwd: workspace,
-    environment: { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key' },
+    environment: answeredBy(model.baseUrl),
     streamStalledMs: stalledMs,
     settings: {
       addr: '127.0.0.1:0',
