@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { compile } from './launch/compile.mjs'
 import { install } from './launch/install.mjs'
 import { Stop, say, spawnThrough } from './launch/process.mjs'
-import { requireBubblewrap } from './launch/system.mjs'
+import { requireSandbox } from './launch/system.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const OLDEST_NODE = [20, 19]
@@ -49,29 +49,29 @@ const COMMANDS = {
   },
   demo: async args => {
     await prepare()
-    await requireBubblewrap()
+    await requireSandbox()
     await runInProcess('examples/demo.js', args)
   },
   bench: async args => {
     await prepare()
-    await requireBubblewrap()
+    await requireSandbox()
     await runInProcess('test/bench/main.js', args)
   },
   build: prepare,
   check,
   test: async args => {
     await check()
-    await requireBubblewrap()
+    await requireSandbox()
     await tests('merge', args)
   },
   'test:nightly': async args => {
     await prepare()
-    await requireBubblewrap()
+    await requireSandbox()
     await tests('nightly', args)
   },
   'test:soak': async args => {
     await prepare()
-    await requireBubblewrap()
+    await requireSandbox()
     await tests('soak', args)
   },
 }

@@ -108,13 +108,17 @@ test('a changed lockfile installs again', async () => {
   expect((await launch(['build'])).said).toContain('installed packages are not those of package-lock.json')
 }, 60_000)
 
-test('without bubblewrap, and without the means to install it, the command to type is printed', async () => {
+test('without what confines commands, and without the means to install it, the command to type is printed', async () => {
   const path = join(fixture, 'path')
   mkdirSync(path)
   symlinkSync(process.execPath, join(path, 'node'))
-  const { code, said } = await launch(['demo'], { PATH: path })
-  expect(code).toBe(1)
-  expect(said).toContain('apt-get update && apt-get install -y bubblewrap')
+  const bare = await launch(['demo'], { PATH: path })
+  expect(bare.code).toBe(1)
+  expect(bare.said).toContain('apt-get update && apt-get install -y bubblewrap slirp4netns')
+  writeFileSync(join(path, 'bwrap'), '', { mode: 0o755 })
+  const { said } = await launch(['demo'], { PATH: path })
+  expect(said).toMatch(/slirp4netns.*is missing: commands get no network/)
+  expect(said).not.toContain('bubblewrap')
 })
 
 test('a word it does not know is answered with those it does', async () => {

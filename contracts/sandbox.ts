@@ -4,6 +4,11 @@ import type { NetworkAccess, SandboxScope } from './run/policy.js'
 export interface SandboxPolicy {
   readonly scope: SandboxScope
   readonly network: NetworkAccess
+  /**
+   * Whose commands these are. Commands of one tenant under one policy may reach each other's servers; without a tenant
+   * only those of one session may.
+   */
+  readonly tenantId?: string
   /** The workspace root, absolute. */
   readonly root: string
   /** Further roots that are treated as the workspace. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Booted, boot } from '#test/kit/boot'
 import { type ChatServer, startChatServer } from '#test/kit/chat-server'
+import { outsideAddress } from '#test/kit/outside-address'
 
 /**
  * What `permissions.sandbox` and `permissions.network` of a request come to, through real runs over HTTP. The folder of
@@ -18,7 +19,7 @@ let listener: Server
 let outside = ''
 let hits = 0
 let port = 0
-let command = ''
+let args: Readonly<Record<string, unknown>> = {}
 
 beforeAll(async () => {
   // Beside this file: a temporary directory is something else in a sandbox.
@@ -28,17 +29,19 @@ beforeAll(async () => {
     hits++
     socket.on('error', () => undefined).end()
   })
-  await new Promise<void>(done => listener.listen(0, '127.0.0.1', done))
+  await new Promise<void>(done => listener.listen(0, done))
   const address = listener.address()
   port = typeof address === 'object' && address ? address.port : 0
   model = await startChatServer({
     respond: ({ body }) =>
       ((body?.messages ?? []) as { role: string }[]).some(({ role }) => role === 'tool')
         ? { text: 'done' }
-        : { toolCalls: [{ id: 'c', name: 'bash', arguments: { command } }] },
+        : { toolCalls: [{ id: 'c', name: 'bash', arguments: args }] },
   })
   process.env.MATRIX_SECRET = KEY
-  live = await boot({ modelUrl: model.baseUrl, isDurable: true, environment: { OPENAI_API_KEY: KEY } })
+  const configFile = join(outside, 'config.toml')
+  writeFileSync(configFile, `[plugins.bubblewrap]\nhost_services = ["${outsideAddress()}:${port}"]\n`)
+  live = await boot({ modelUrl: model.baseUrl, isDurable: true, environment: { OPENAI_API_KEY: KEY }, configFile })
   mkdirSync(join(live.workspace, '.runwright'), { recursive: true })
   writeFileSync(join(live.workspace, '.runwright/keys'), 'STATE-CANARY')
 })
@@ -50,32 +53,44 @@ afterAll(async () => {
   rmSync(outside, { recursive: true, force: true })
 })
 
+interface Answer {
+  readonly output?: string
+  readonly exit_code?: number
+  readonly error?: string
+  readonly sandbox?: object
+  readonly shell_id?: string
+}
+
 /** Runs one command in a run of its own and returns what the tool answered. */
-async function bash(script: string, draft: object = {}, daemon = live) {
-  command = script
+async function bash(script: string, draft: object = {}, daemon = live, more: object = {}) {
+  args = { command: script, ...more }
   const events = await daemon.run({ prompt: 'go', ...draft })
   const done = events.find(({ type }) => type === 'tool.call.completed')
-  return JSON.parse(done?.payload?.output) as { output?: string; exit_code?: number; error?: string; sandbox?: object }
+  return JSON.parse(done?.payload?.output) as Answer
 }
 
 const NODE = (code: string) => `node -e '${code}'`
 const LISTENER = () =>
-  NODE(`require("net").connect(${port},"127.0.0.1").on("connect",()=>process.exit()).on("error",()=>process.exit())`)
+  NODE(
+    `require("net").connect(${port},"${outsideAddress()}").on("connect",()=>process.exit()).on("error",()=>process.exit())`,
+  )
 const API = () => NODE(`fetch("${live.url}/healthz").then(r=>console.log("API",r.status),()=>console.log("closed"))`)
 
 interface Cell {
   readonly outside: boolean
   readonly network: boolean
+  /** The daemon's own interface. */
+  readonly api: boolean
   readonly state: boolean
 }
 
 const MATRIX: readonly (readonly [string, string, Cell])[] = [
-  ['workspace', 'allow', { outside: false, network: true, state: false }],
-  ['workspace', 'deny', { outside: false, network: false, state: false }],
-  ['local', 'allow', { outside: true, network: true, state: false }],
-  ['local', 'deny', { outside: true, network: false, state: false }],
-  ['unrestricted', 'allow', { outside: true, network: true, state: true }],
-  ['unrestricted', 'deny', { outside: true, network: true, state: true }],
+  ['workspace', 'allow', { outside: false, network: true, api: false, state: false }],
+  ['workspace', 'deny', { outside: false, network: false, api: false, state: false }],
+  ['local', 'allow', { outside: true, network: true, api: false, state: false }],
+  ['local', 'deny', { outside: true, network: false, api: false, state: false }],
+  ['unrestricted', 'allow', { outside: true, network: true, api: true, state: true }],
+  ['unrestricted', 'deny', { outside: true, network: true, api: true, state: true }],
 ]
 
 describe.each(MATRIX)('sandbox %s, network %s', (sandbox, network, cell) => {
@@ -93,10 +108,21 @@ describe.each(MATRIX)('sandbox %s, network %s', (sandbox, network, cell) => {
     expect(existsSync(join(outside, 'new'))).toBe(cell.outside)
   })
 
-  test(`the network is ${cell.network ? 'reached' : 'not reached'}, and the daemon’s own interface with it`, async () => {
+  test(`the network is ${cell.network ? '' : 'not '}reached, the daemon’s own interface is ${cell.api ? '' : 'not'}`, async () => {
     const before = hits
     const { output } = await bash(`${LISTENER()}; ${API()}`, { permissions })
-    expect([hits - before, output?.includes('API 200')]).toEqual(cell.network ? [1, true] : [0, false])
+    expect([hits - before, output?.includes('API 200')]).toEqual([cell.network ? 1 : 0, cell.api])
+  })
+
+  test(`a server in the background is${cell.network ? '' : ' not'} there for the next run`, async () => {
+    const serve = NODE(`require("net").createServer(s=>s.end("still here")).listen(4571,"127.0.0.1")`)
+    const call = NODE(
+      `let n=60;const go=()=>require("net").connect(4571,"127.0.0.1").on("data",d=>{console.log(""+d);process.exit()}).on("error",()=>n--?setTimeout(go,25):process.exit());go()`,
+    )
+    const { shell_id } = await bash(serve, { permissions }, live, { run_in_background: true })
+    const { output } = await bash(call, { permissions })
+    await live.request('POST', `/v1/jobs/${shell_id}/kill`)
+    expect(output?.includes('still here')).toBe(cell.network)
   })
 
   test(`the daemon’s state is ${cell.state ? 'seen' : 'hidden'}, its secrets are not to be had`, async () => {
@@ -120,7 +146,7 @@ describe.each(MATRIX)('sandbox %s, network %s', (sandbox, network, cell) => {
 
   test('nor when its run is cancelled', async () => {
     const mark = `87${Math.floor(Math.random() * 1e6)}`
-    command = `setsid sleep ${mark} & sleep ${mark}`
+    args = { command: `setsid sleep ${mark} & sleep ${mark}` }
     const id = await live.start({ prompt: 'go', permissions })
     await expect.poll(() => sleeping(mark).length).toBeGreaterThan(0)
     await live.request('POST', `/v1/runs/${id}/cancel`)

@@ -2,30 +2,38 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { Stop, say, spawnThrough } from './process.mjs'
 
-const COMMAND = 'apt-get update && apt-get install -y bubblewrap'
+/** What confines the commands of runs on Linux: the program, the package it comes in, and what it is there for. */
+const PROGRAMS = [
+  { program: 'bwrap', package: 'bubblewrap', purpose: 'runs cannot execute commands without it' },
+  { program: 'slirp4netns', package: 'slirp4netns', purpose: 'commands get no network without it' },
+  { program: 'ip', package: 'iproute2', purpose: 'commands get no network without it' },
+]
 
-/** Commands of runs are confined by bubblewrap. Installs it where that can be done without asking, else says how. */
-export async function requireBubblewrap() {
-  if (isOnPath('bwrap')) return
-  if (process.getuid?.() !== 0 || !isOnPath('apt-get'))
+/** Installs the programs that confine commands where that can be done without asking, else says how. */
+export async function requireSandbox() {
+  // macOS brings its own.
+  if (process.platform !== 'linux') return
+  const missing = PROGRAMS.filter(({ program }) => !isInstalled(program))
+  if (missing.length === 0) return
+  const packages = missing.map(row => row.package).join(' ')
+  if (process.getuid?.() !== 0 || !isInstalled('apt-get'))
     throw new Stop(
-      `bubblewrap (the program bwrap) is missing: runs cannot execute commands without it. Install it:
-  Debian, Ubuntu:  sudo sh -c '${COMMAND}'
-  Fedora:          sudo dnf install bubblewrap
-  Alpine:          sudo apk add bubblewrap`,
+      `${missing.map(row => `${row.package} (the program ${row.program}) is missing: ${row.purpose}`).join('\n')}
+Install what is missing:
+  Debian, Ubuntu:  sudo sh -c 'apt-get update && apt-get install -y ${packages}'
+  Fedora:          sudo dnf install ${packages.replace('iproute2', 'iproute')}
+  Alpine:          sudo apk add ${packages}`,
     )
-  say('the system package bubblewrap is missing')
+  say(`system packages are missing: ${packages}`)
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   await spawnThrough(['apt-get', 'update'], { env, isSetUp: true, title: 'apt-get update' })
-  await spawnThrough(['apt-get', 'install', '-y', 'bubblewrap'], {
-    env,
-    isSetUp: true,
-    title: 'apt-get install -y bubblewrap',
-  })
+  const install = ['apt-get', 'install', '-y', ...missing.map(row => row.package)]
+  await spawnThrough(install, { env, isSetUp: true, title: install.join(' ') })
 }
 
-const isOnPath = program =>
-  (process.env.PATH ?? '').split(delimiter).some(folder => {
+/** On the PATH; programs of administrators also where an ordinary user's PATH does not lead. */
+const isInstalled = program =>
+  [...(process.env.PATH ?? '').split(delimiter), ...(program === 'ip' ? ['/usr/sbin', '/sbin'] : [])].some(folder => {
     try {
       accessSync(join(folder, program), constants.X_OK)
       return true

@@ -150,6 +150,7 @@ async function shapePolicy(run: LiveRun): Promise<SandboxPolicy> {
   const admitted: SandboxPolicy = {
     scope: run.policy.sandbox,
     network: run.policy.network,
+    tenantId: run.tenantId,
     hiddenPaths: [],
     ...run.workspace,
   }

@@ -14,20 +14,24 @@ export interface Invocation {
   readonly policy: SandboxPolicy
   /** Of a confined command; not looked at for `unrestricted`. */
   readonly mounts: readonly Mount[]
+  /** Started by the shell of a private network. */
+  readonly hasNetwork: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly argv: readonly string[]
-  readonly isRoot: boolean
+  /** Whom the daemon runs as. */
+  readonly user: { readonly uid: number; readonly gid: number }
 }
 
 /**
  * The launcher's command line and the options it reads from OPTIONS_FD: what is on the command line shows in a command's
  * process list. The command is a child of bwrap's own pid 1, which reaps what it leaves behind.
  */
-export function bwrapArguments({ bwrap, policy, mounts, cwd, env, argv, isRoot }: Invocation) {
+export function bwrapArguments(invocation: Invocation) {
+  const { bwrap, policy, cwd, env, argv, user } = invocation
   const isConfined = policy.scope !== 'unrestricted'
   const options = [
-    ...(isConfined ? confinement(policy, mounts) : bareProcessSpace(isRoot)),
+    ...(isConfined ? confinement(invocation) : bareProcessSpace(user.uid === 0)),
     ...['--unshare-pid', '--die-with-parent', '--new-session', '--json-status-fd', String(STATUS_FD)],
     '--clearenv',
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
@@ -36,7 +40,7 @@ export function bwrapArguments({ bwrap, policy, mounts, cwd, env, argv, isRoot }
   return { argv: [bwrap, '--args', String(OPTIONS_FD), '--', ...argv], options }
 }
 
-const confinement = (policy: SandboxPolicy, mounts: readonly Mount[]): readonly string[] => [
+const confinement = ({ policy, mounts, hasNetwork, user }: Invocation): readonly string[] => [
   ...mounts.filter(({ path }) => path === '/').flatMap(mountArguments),
   // bwrap covers /proc/sys only where it finds the directory writable; root in a namespace of its own does not, and
   // could still write the kernel's settings in it.
@@ -44,6 +48,8 @@ const confinement = (policy: SandboxPolicy, mounts: readonly Mount[]): readonly 
   ...mounts.filter(({ path }) => path !== '/').flatMap(mountArguments),
   ...['--unshare-user', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
   ...(policy.network === 'deny' ? ['--unshare-net'] : []),
+  // In the user namespace that owns the network, the daemon's user is root.
+  ...(hasNetwork ? ['--uid', String(user.uid), '--gid', String(user.gid)] : []),
   ...['--cap-drop', 'ALL', '--seccomp', String(FILTER_FD)],
 ]
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
@@ -36,11 +36,14 @@ export const BENCH_CONFIG = {
   home: '',
   cache_dir: '',
   hidden_paths: [],
+  allowed_network: 'private' as 'private' | 'host',
+  host_services: [] as string[],
+  network_idle_seconds: 30,
   max_processes: 0,
   max_memory_mb: 0,
 }
 
-export function openBenchPlace(): BenchPlace {
+export function openBenchPlace(config: Partial<typeof BENCH_CONFIG> = {}): BenchPlace {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-bench-')))
   const outside = mkdtempSync(join(import.meta.dirname, 'outside-'))
   const canary = `CANARY${randomBytes(8).toString('hex')}`
@@ -57,7 +60,7 @@ export function openBenchPlace(): BenchPlace {
   plant(join(root, '.git/HEAD'), 'ref: refs/heads/main\n')
   plant(join(root, '.git/hooks/pre-commit'), '#!/bin/sh\n')
   for (const dir of ['objects', 'refs']) mkdirSync(join(root, '.git', dir))
-  const sandbox = new BubblewrapSandbox({ ...BENCH_CONFIG, home, cache_dir: join(base, 'cache') })
+  const sandbox = new BubblewrapSandbox({ ...BENCH_CONFIG, home, cache_dir: join(base, 'cache'), ...config })
   const policy: SandboxPolicy = { scope: 'workspace', network: 'deny', root, extraDirs: [], hiddenPaths: [state] }
   return {
     canary,
@@ -91,3 +94,23 @@ const SECRETS = [
   ...['.ssh/id_ed25519', '.aws/credentials', '.config/gh/hosts.yml', '.netrc', '.npmrc', '.gnupg/secring.gpg'],
   ...['.docker/config.json', '.kube/config', '.git-credentials', '.cargo/credentials.toml', 'notes.txt'],
 ]
+
+/** Pids of the programs that carry connections of private networks: children of a child of the daemon. */
+export function carriersOf(daemon: number | undefined): readonly string[] {
+  return readdirSync('/proc').filter(pid => {
+    const self = /^\d+$/.test(pid) ? statOf(pid) : undefined
+    return self?.name === 'slirp4netns' && self.state !== 'Z' && statOf(self.parent)?.parent === String(daemon)
+  })
+}
+
+/** Name, state, parent and process group of a process; undefined when it is gone. */
+export function statOf(pid: string) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const end = text.lastIndexOf(')')
+    const [state = '', parent = '', group = ''] = text.slice(end + 2).split(' ')
+    return { name: text.slice(text.indexOf('(') + 1, end), state, parent, group }
+  } catch {
+    return undefined
+  }
+}

@@ -1,21 +1,19 @@
-import { createHash } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { homedir, tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
 import { isFailure } from '#contracts/errors'
 import type { Sandbox, SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { bwrapArguments } from './arguments.js'
 import { settle } from './command.js'
 import type { BubblewrapConfig } from './config.js'
 import { guardRedirects } from './git-redirect.js'
+import { type Ground, openGround } from './ground.js'
+import type { Lease } from './networks.js'
+import { NetworkProblem, type PrivateNetwork } from './private-network.js'
+import { environmentOf, findProgram, isExecutable, USUAL_PATH } from './program.js'
 import { real } from './real-path.js'
-import { BWRAP_MISSING, explainFailure, refuse } from './refusal.js'
+import { BWRAP_MISSING, explainFailure, explainNetwork, refuse } from './refusal.js'
 import { compileSocketFilter } from './seccomp.js'
-import { openSpawner, type Spawner } from './spawner.js'
 import { fileSystemView, isBelow, type Place, readableSecrets } from './view.js'
 
-const USUAL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_ARGUMENT_BYTES = 120_000
 const CHECK_TIMEOUT_MS = 10_000
 
@@ -32,7 +30,7 @@ export class BubblewrapSandbox implements Sandbox {
   readonly #closing = new AbortController()
   readonly #proven = new Set<string>()
   readonly #running = new Set<Promise<unknown>>()
-  #spawner: Spawner | undefined
+  #ground: Ground | undefined
 
   constructor(config: BubblewrapConfig) {
     this.#config = config
@@ -75,15 +73,14 @@ export class BubblewrapSandbox implements Sandbox {
   }
 
   async endSession(session: string): Promise<void> {
-    const dir = this.#spawner && join(this.#spawner.tempDir, shortHash(session))
-    if (dir) await rm(dir, { recursive: true, force: true })
+    await this.#ground?.endSession(session)
   }
 
   /** Kills what runs and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled(this.#running)
-    await this.#spawner?.close()
+    await this.#ground?.spawner.close()
   }
 
   async #run(
@@ -91,19 +88,23 @@ export class BubblewrapSandbox implements Sandbox {
     policy: SandboxPolicy,
     signal: AbortSignal,
   ): Promise<SandboxExit | SandboxRefusal> {
-    const bwrap = this.#config.bwrap_path || this.#find('bwrap')
+    const bwrap = this.#config.bwrap_path || findProgram(this.#path, 'bwrap')
     if (!bwrap || !isExecutable(bwrap)) return refuse(BWRAP_MISSING)
     const problem = this.#problemOf(command, policy)
     if (problem) return refuse(problem)
+    let lease: Lease | undefined
     try {
-      const spawner = this.#ensureSpawner()
-      if (!spawner) return refuse('The program `bash` was not found on the PATH; install it. Nothing was run.')
+      const ground = this.#ensureGround()
+      if (!ground) return refuse('The program `bash` was not found on the PATH; install it. Nothing was run.')
+      lease = await this.#lease(ground, command, policy)
+      if (signal.aborted) return { kind: 'aborted' }
       const sweep = guardRedirects(policy)
-      const launched = await spawner.launch({
-        ...this.#arguments(bwrap, command, policy, spawner),
+      const launched = await ground.spawner.launch({
+        ...this.#arguments(bwrap, command, policy, ground, lease?.network),
         stdin: command.stdin,
         mergesOutput: command.mergesOutput ?? false,
         filter: policy.scope === 'unrestricted' ? 'none' : policy.network,
+        network: lease?.network,
       })
       const settled = await settle(launched, command, signal).finally(sweep)
       if (settled.kind === 'failed') {
@@ -113,9 +114,20 @@ export class BubblewrapSandbox implements Sandbox {
       if (settled.kind === 'exited') this.#proven.add(`${policy.scope} ${policy.network}`)
       return settled
     } catch (error) {
+      if (error instanceof NetworkProblem) return explainNetwork(error.message, policy)
       if (isFailure(error, 'unavailable')) return refuse(error.message)
       throw error
+    } finally {
+      lease?.end()
     }
+  }
+
+  /** Commands under one policy share a network, so that a server one of them left running is there for the next. */
+  async #lease({ networks }: Ground, { session }: SandboxCommand, policy: SandboxPolicy): Promise<Lease | undefined> {
+    if (policy.scope === 'unrestricted' || policy.network === 'deny') return undefined
+    if (this.#config.allowed_network === 'host') return undefined
+    if (policy.tenantId !== undefined) return networks.lease(JSON.stringify(policy))
+    return networks.lease(session === undefined ? undefined : JSON.stringify([session, policy]))
   }
 
   #problemOf({ argv, cwd }: SandboxCommand, policy: SandboxPolicy): string | undefined {
@@ -132,106 +144,45 @@ export class BubblewrapSandbox implements Sandbox {
     return undefined
   }
 
-  #arguments(bwrap: string, command: SandboxCommand, policy: SandboxPolicy, spawner: Spawner) {
+  #arguments(
+    bwrap: string,
+    command: SandboxCommand,
+    policy: SandboxPolicy,
+    ground: Ground,
+    network: PrivateNetwork | undefined,
+  ) {
     const root = real(policy.root) ?? policy.root
-    const privateTemp = command.session === undefined ? undefined : this.#sessionDir(spawner, command.session)
+    const { dir, tempDir } = ground.spawner
     const place: Place = {
       home: this.#home,
       path: this.#programDirs,
-      privateHome: policy.scope === 'workspace' ? this.#privateHome(root, spawner) : '',
-      privateTemp,
-      blank: join(spawner.dir, 'blank'),
-      void: join(spawner.dir, 'void'),
-      hiddenPaths: [...this.#config.hidden_paths, spawner.dir, spawner.tempDir],
+      privateHome: policy.scope === 'workspace' ? ground.privateHome(root) : '',
+      privateTemp: command.session === undefined ? undefined : ground.sessionDir(command.session),
+      blank: ground.blank,
+      void: ground.void,
+      resolver: network?.resolver,
+      hiddenPaths: [...this.#config.hidden_paths, dir, tempDir],
       systemSecrets: this.#systemSecrets,
     }
     return bwrapArguments({
       bwrap,
       policy,
       mounts: policy.scope === 'unrestricted' ? [] : fileSystemView(policy, place),
+      hasNetwork: network !== undefined,
       cwd: real(command.cwd) ?? command.cwd,
       env: { ...this.#environment, ...command.env },
       argv: command.argv,
-      isRoot: process.getuid?.() === 0,
+      user: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
     })
   }
 
-  #ensureSpawner(): Spawner | undefined {
-    if (this.#spawner?.isAlive) return this.#spawner
-    const bash = this.#find('bash')
+  #ensureGround(): Ground | undefined {
+    if (this.#ground?.spawner.isAlive) return this.#ground
+    const bash = findProgram(this.#path, 'bash')
     if (!bash) return undefined
     // Its successor does not wait for the rest of a dead one to be swept up.
-    this.#spawner?.close().catch(() => {})
-    const spawner = openSpawner({
-      bash,
-      controlParent:
-        ['/dev/shm', tmpdir(), '/tmp'].map(real).find(dir => dir !== undefined && isWritable(dir)) ?? '/tmp',
-      tempParent: real(tmpdir()) ?? '/tmp',
-      path: this.#path.join(':'),
-      maxProcesses: this.#config.max_processes,
-      maxMemoryMb: this.#config.max_memory_mb,
-    })
-    this.#spawner = spawner
-    writeFileSync(join(spawner.dir, 'blank'), '', { mode: 0o444 })
-    mkdirSync(join(spawner.dir, 'void'), { mode: 0o555 })
-    writeFileSync(join(spawner.dir, 'none.filter'), '')
-    for (const network of ['allow', 'deny'] as const)
-      writeFileSync(join(spawner.dir, `${network}.filter`), compileSocketFilter(network, process.arch) ?? '')
-    return spawner
-  }
-
-  #sessionDir(spawner: Spawner, session: string): string {
-    const dir = join(spawner.tempDir, shortHash(session))
-    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o1777)
-    return dir
-  }
-
-  /** One for each workspace: what one tenant's builds left in a cache is not what another's trust. */
-  #privateHome(root: string, spawner: Spawner): string {
-    const preferred = this.#config.cache_dir || (this.#home && join(this.#home, '.cache', 'runwright'))
-    for (const base of [preferred, spawner.tempDir]) {
-      if (!base) continue
-      try {
-        const dir = join(base, 'homes', shortHash(root))
-        mkdirSync(dir, { recursive: true, mode: 0o700 })
-        return real(dir) ?? dir
-      } catch {
-        // Not writable for us: the next one is.
-      }
-    }
-    return join(spawner.dir, 'void')
-  }
-
-  #find(program: string): string | undefined {
-    return this.#path.map(dir => join(dir, program)).find(isExecutable)
-  }
-}
-
-/** What every command is given; nothing of it comes from the daemon's environment but the PATH. */
-const environmentOf = (path: readonly string[], home = '/tmp'): Readonly<Record<string, string>> => ({
-  PATH: path.join(':'),
-  HOME: home,
-  USER: userInfo().username,
-  TMPDIR: '/tmp',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  PAGER: 'cat',
-  GIT_PAGER: 'cat',
-  GIT_TERMINAL_PROMPT: '0',
-  // Inside, root may not give files away, which tar would otherwise try for every file.
-  ...(process.getuid?.() === 0 ? { TAR_OPTIONS: '--no-same-owner' } : {}),
-})
-
-const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24)
-
-const isExecutable = (path: string): boolean => may(path, constants.X_OK)
-const isWritable = (path: string): boolean => may(path, constants.W_OK)
-
-function may(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode)
-    return true
-  } catch {
-    return false
+    this.#ground?.spawner.close().catch(() => {})
+    this.#ground = openGround({ config: this.#config, bash, path: this.#path, home: this.#home })
+    return this.#ground
   }
 }

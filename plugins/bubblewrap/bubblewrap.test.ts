@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describePlugin } from '#test/kit/describe-plugin'
+import { outsideAddress } from '#test/kit/outside-address'
 import { BENCH_CONFIG, type BenchPlace, openBenchPlace } from './bench-place.js'
 import { BubblewrapSandbox } from './bubblewrap-sandbox.js'
 import { plugin } from './index.js'
@@ -15,10 +16,10 @@ let port = 0
 const server = createServer(socket => socket.end('hello from the host'))
 
 beforeAll(async () => {
-  place = openBenchPlace()
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  await new Promise<void>(done => server.listen(0, done))
   const address = server.address()
   port = typeof address === 'object' && address ? address.port : 0
+  place = openBenchPlace({ host_services: [`${outsideAddress()}:${port}`] })
 })
 afterAll(async () => {
   server.close()
@@ -35,10 +36,13 @@ describe('scope and network', () => {
     ['unrestricted', 'deny', { inside: true, outside: true, network: true }],
   ] as const)('%s with network %s reaches what it says and no more', async (scope, network, expected) => {
     const [inside, outside] = [join(place.root, 'made'), join(place.outside, 'made')]
-    const { output } = await place.run(`echo x >'${inside}'; echo x >'${outside}'; cat </dev/tcp/127.0.0.1/${port}`, {
-      scope,
-      network,
-    })
+    const { output } = await place.run(
+      `echo x >'${inside}'; echo x >'${outside}'; cat </dev/tcp/${outsideAddress()}/${port}`,
+      {
+        scope,
+        network,
+      },
+    )
     const seen = {
       inside: existsSync(inside),
       outside: existsSync(outside),

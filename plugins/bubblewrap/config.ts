@@ -12,6 +12,17 @@ export const BubblewrapConfig = Type.Object({
   cache_dir: Type.String({ default: '' }),
   /** Further paths that no confined command sees: sockets and secrets in unusual places. */
   hidden_paths: Type.Array(Type.String(), { default: [] }),
+  /**
+   * What a confined command with network `allow` gets: a network of its own, from which nothing that listens on this
+   * machine can be reached, or the host's, the daemon's own interface included.
+   */
+  allowed_network: Type.Union([Type.Literal('private'), Type.Literal('host')], { default: 'private' }),
+  /** `address:port` of this machine, not on its loopback, that commands in a private network may reach nevertheless. */
+  host_services: Type.Array(Type.String({ pattern: '^(?!127\\.|0\\.)\\d{1,3}(\\.\\d{1,3}){3}:\\d{1,5}$' }), {
+    default: [],
+  }),
+  /** A private network that no command uses is kept so long. */
+  network_idle_seconds: Type.Number({ minimum: 0, maximum: 3600, default: 30 }),
   /** Processes and threads of the daemon's user before a command can make no more (RLIMIT_NPROC). 0: no limit. */
   max_processes: Type.Integer({ minimum: 0, default: 4096 }),
   /** Data segment of one process of a command (RLIMIT_DATA). 0: no limit. */

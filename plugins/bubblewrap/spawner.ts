@@ -6,6 +6,8 @@ import { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#contracts/errors'
+import type { NetworkPlan } from './network-plan.js'
+import { type NetworkPrograms, openPrivateNetwork, type PrivateNetwork } from './private-network.js'
 import { openProcessLimit } from './process-limit.js'
 import { SPAWNER_SCRIPT } from './spawner-script.js'
 
@@ -29,6 +31,8 @@ export interface Launch {
   readonly mergesOutput: boolean
   /** Which file of the spawner's directory, `<filter>.filter`, is opened as FILTER_FD; of `none` nothing stays open. */
   readonly filter: 'allow' | 'deny' | 'none'
+  /** Starts it there instead of in the daemon's own network. */
+  readonly network: PrivateNetwork | undefined
 }
 
 /** A started launcher. Its sockets end when every process that holds the other end is gone. */
@@ -56,6 +60,8 @@ export interface Spawner {
   readonly tempDir: string
   readonly isAlive: boolean
   launch(launch: Launch): Promise<Launched>
+  /** Throws `NetworkProblem` when it cannot be had. It ends with the spawner at the latest. */
+  openNetwork(programs: NetworkPrograms, plan: NetworkPlan): Promise<PrivateNetwork>
   /** Lets it kill what runs and clean up, and sees to it that this is done. */
   close(): Promise<void>
 }
@@ -82,8 +88,9 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   child.stdin?.write(`${limit?.dir ?? ''}\n`)
   const answers = listen(child)
   const control = child.stdin
-  const freeSlots: number[] = []
-  let slots = 0
+  const freeSlots: string[] = []
+  const freeNetworks: string[] = []
+  let made = 0
   let isAlive = true
   const lost = new AbortController()
   setMaxListeners(0, lost.signal)
@@ -99,19 +106,21 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   child.unref()
   ;(control as Socket | null)?.unref()
 
-  function ask(word: 'new' | 'up', slot: number, line: string): Promise<number> {
-    if (!isAlive) return Promise.reject(gone())
-    const answer = answers.next(word, slot)
-    control?.write(line)
+  const ask: Ask = (words, network) => {
+    if (!isAlive || network?.lost.aborted) return Promise.reject(gone())
+    const answer = answers.next(words, network?.lost)
+    const line = `${words.join(' ')}\n`
+    if (network) network.send(line)
+    else control?.write(line)
     return answer
   }
 
-  async function freeSlot(): Promise<number> {
-    const slot = freeSlots.pop()
-    if (slot !== undefined) return slot
-    const fresh = slots++
-    await ask('new', fresh, `new ${fresh}\n`)
-    return fresh
+  async function freeName(free: string[], fresh: () => string, pipes: readonly string[]): Promise<string> {
+    const name = free.pop()
+    if (name !== undefined) return name
+    const made = fresh()
+    await ask(['make', made, ...pipes])
+    return made
   }
 
   return {
@@ -120,8 +129,8 @@ export function openSpawner(options: SpawnerOptions): Spawner {
     get isAlive() {
       return isAlive
     },
-    async launch({ argv, options, stdin, mergesOutput, filter }) {
-      const slot = await freeSlot()
+    async launch({ argv, options, stdin, mergesOutput, filter, network }) {
+      const slot = await freeName(freeSlots, () => String(made++), ['out', 'err', 'status'])
       const file = (name: string) => join(dir, `${slot}.${name}`)
       for (const [name, words] of Object.entries({ argv, options }))
         writeFileSync(file(name), words.map(word => `${word}\0`).join(''), { mode: 0o600 })
@@ -129,7 +138,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const sockets = ['out', ...(mergesOutput ? [] : ['err']), 'status'].map(name => openReader(file(name)))
       const [input, output] = [stdin === undefined ? '/dev/null' : `${slot}.in`, `${slot}.out`]
       const errors = mergesOutput ? '/dev/fd/1' : `${slot}.err`
-      const started = ask('up', slot, `run ${slot} ${input} ${output} ${errors} ${filter}\n`)
+      const started = ask(['run', slot, input, output, errors, filter], network)
       const pid = await started.catch(error => {
         for (const fd of sockets) closeSync(fd)
         throw error
@@ -137,11 +146,18 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const [stdout, ...others] = sockets.map(fd => new Socket({ fd, readable: true, writable: false }))
       const status = others.pop()
       if (!stdout || !status) throw gone()
-      return { pid, stdout, stderr: others[0], status, lost: lost.signal, release: () => void freeSlots.push(slot) }
+      const end = network ? network.lost : lost.signal
+      return { pid, stdout, stderr: others[0], status, lost: end, release: () => void freeSlots.push(slot) }
+    },
+    async openNetwork(programs, plan) {
+      const pipes = ['control', 'life', 'ready', 'carrier']
+      const name = await freeName(freeNetworks, () => `n${made++}`, pipes)
+      const release = () => void freeNetworks.push(name)
+      return openPrivateNetwork({ dir, name, programs, plan, ask, release, signal: lost.signal })
     },
     async close() {
       const wasAlive = isAlive
-      isAlive = false
+      fail()
       control?.end()
       if (wasAlive) await Promise.race([exited, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
       if (child.pid !== undefined) killGroup(child.pid)
@@ -159,9 +175,15 @@ const limits = ({ maxProcesses, maxMemoryMb }: SpawnerOptions) => [String(maxPro
 /** Opened before the writer is told to open: a reader that comes first never blocks and sees no early end. */
 const openReader = (path: string): number => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
 
-/** Answers of the spawner, by word and slot. */
+/** Writes a line to the spawner, or to the shell of a network, and resolves to the number of its answer. */
+export type Ask = (
+  words: readonly [word: string, name: string, ...string[]],
+  network?: PrivateNetwork,
+) => Promise<number>
+
+/** Answers of the spawner, by word and name. */
 function listen(child: ChildProcess) {
-  const waiting = new Map<string, { resolve(pid: number): void; reject(error: unknown): void; timer: NodeJS.Timeout }>()
+  const waiting = new Map<string, (pid?: number) => void>()
   const answers = child.stdio[3] as Socket | undefined
   let rest = ''
   answers?.unref()
@@ -170,28 +192,29 @@ function listen(child: ChildProcess) {
     const lines = (rest + data.toString('latin1')).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const [word, slot, pid] = line.split(' ')
-      const waiter = waiting.get(`${word} ${slot}`)
-      waiting.delete(`${word} ${slot}`)
-      clearTimeout(waiter?.timer)
-      waiter?.resolve(Number(pid))
+      const [word, name, pid] = line.split(' ')
+      waiting.get(`${word} ${name}`)?.(Number(pid))
     }
   })
   return {
-    next: (word: string, slot: number) =>
+    next: ([word, name]: readonly string[], lost?: AbortSignal) =>
       new Promise<number>((resolve, reject) => {
         const timer = setTimeout(() => {
           // It cannot fork, or somebody stopped it: nothing it would say later can be trusted.
           if (child.pid !== undefined) killGroup(child.pid)
         }, START_TIMEOUT_MS)
-        waiting.set(`${word} ${slot}`, { resolve, reject, timer })
+        const settle = (pid?: number) => {
+          clearTimeout(timer)
+          lost?.removeEventListener('abort', fail)
+          waiting.delete(`${word} ${name}`)
+          pid === undefined ? reject(gone()) : resolve(pid)
+        }
+        const fail = () => settle()
+        lost?.addEventListener('abort', fail, { once: true })
+        waiting.set(`${word} ${name}`, settle)
       }),
     fail() {
-      for (const { reject, timer } of waiting.values()) {
-        clearTimeout(timer)
-        reject(gone())
-      }
-      waiting.clear()
+      for (const settle of [...waiting.values()]) settle()
     },
   }
 }

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BENCH_CONFIG, type BenchPlace, openBenchPlace } from './bench-place.js'
+import { BENCH_CONFIG, type BenchPlace, carriersOf, openBenchPlace, statOf } from './bench-place.js'
 import { BubblewrapSandbox } from './bubblewrap-sandbox.js'
 
 let place: BenchPlace
@@ -43,27 +43,36 @@ const WAYS: readonly (readonly [string, (mark: string) => string])[] = [
   ['a child in a pid namespace of its own', mark => `unshare -Upf sleep ${mark} >/dev/null 2>&1 & sleep 0.05`],
 ]
 
-describe.each(['workspace', 'local', 'unrestricted'] as const)('in scope %s', scope => {
+describe.each([
+  ['workspace', 'allow'],
+  ['workspace', 'deny'],
+  ['local', 'deny'],
+  ['unrestricted', 'allow'],
+] as const)('in scope %s with network %s', (scope, network) => {
   test.each(WAYS)('%s does not outlive the command, nor hold it up', async (_, script) => {
     const mark = newMark()
-    const exit = await place.run(`${script(mark)}\nexit 3`, { scope })
+    const exit = await place.run(`${script(mark)}\nexit 3`, { scope, network, tenantId: 'one' })
     expect([exit.kind, survivors(mark)]).toEqual(['exited', []])
   })
 
   test.each(WAYS)('%s does not outlive a time-out', async (_, script) => {
     const mark = newMark()
-    const exit = await place.run(`${script(mark)}\nsleep ${mark}`, { scope }, { timeoutMs: 150 })
+    const exit = await place.run(
+      `${script(mark)}\nsleep ${mark}`,
+      { scope, network, tenantId: 'one' },
+      { timeoutMs: 150 },
+    )
     expect([exit.kind, survivors(mark)]).toEqual(['timed_out', []])
   })
 })
 
-test('an abort ends a command at once, wherever it stands', async () => {
+test.each(['allow', 'deny'] as const)('an abort ends a command at once, wherever it stands: %s', async network => {
   const mark = newMark()
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, async (_, index) => {
       const abort = new AbortController()
       setTimeout(() => abort.abort(), index)
-      return (await place.run(`setsid sleep ${mark} & sleep ${mark}`, {}, { signal: abort.signal })).kind
+      return (await place.run(`setsid sleep ${mark} & sleep ${mark}`, { network }, { signal: abort.signal })).kind
     }),
   )
   expect([new Set(outcomes), survivors(mark)]).toEqual([new Set(['aborted']), []])
@@ -119,7 +128,7 @@ test('after the spawner was killed the next command starts a new one', async () 
 })
 
 describe('a daemon that is killed', () => {
-  /** A process that does nothing but run commands in a sandbox; it says where the spawner keeps its files. */
+  /** A process that does nothing but run commands in a sandbox; it says who its spawner is and where that keeps its files. */
   const startDaemon = (mark: string) => {
     const code = `
       import { readFileSync, readlinkSync } from 'node:fs'
@@ -127,24 +136,85 @@ describe('a daemon that is killed', () => {
       const sandbox = new BubblewrapSandbox(${JSON.stringify({ ...BENCH_CONFIG, home: place.home })})
       const policy = ${JSON.stringify(place.policy)}
       const argv = ['bash', '-c', 'setsid sleep ${mark} & (nohup sleep ${mark} >/dev/null 2>&1 &); sleep ${mark}']
-      const run = scope => sandbox.run({ argv, cwd: policy.root, onOutput() {} }, { ...policy, scope }, new AbortController().signal)
-      for (const scope of ['workspace', 'local', 'unrestricted']) run(scope)
+      const run = more => sandbox.run({ argv, cwd: policy.root, onOutput() {} }, { ...policy, ...more }, new AbortController().signal)
+      for (const scope of ['workspace', 'local', 'unrestricted']) for (const network of ['allow', 'deny']) run({ scope, network })
       const [spawner] = readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8').trim().split(' ')
       const temp = readFileSync('/proc/' + spawner + '/cmdline', 'utf8').split('\\0').find(word => word.includes('runwright-tmp-'))
-      console.log(JSON.stringify([readlinkSync('/proc/' + spawner + '/cwd'), temp]))`
+      console.log(JSON.stringify([spawner, readlinkSync('/proc/' + spawner + '/cwd'), temp]))`
     return spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
   }
-  test.each([0, 1, 2, 3, 5, 8, 13, 21, 100])('%d ms after it began takes every command and file with it', async ms => {
+  const membersOf = (leader: string) =>
+    readdirSync('/proc').filter(pid => {
+      const stat = /^\d+$/.test(pid) ? statOf(pid) : undefined
+      return stat?.group === leader && stat.state !== 'Z'
+    })
+
+  test.each([0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 100, 200])('%d ms after it began takes everything with it', async ms => {
     const mark = newMark()
     const daemon = startDaemon(mark)
-    const dirs: string[] = await new Promise(done => daemon.stdout?.once('data', text => done(JSON.parse(text))))
+    const [spawner = '', ...dirs]: string[] = await new Promise(done =>
+      daemon.stdout?.once('data', text => done(JSON.parse(text))),
+    )
     expect(dirs.map(existsSync)).toEqual([true, true])
     await delay(ms)
     daemon.kill('SIGKILL')
     // Its last words to the spawner may still be obeyed; once the files are gone, nothing more is.
     expect(await until(() => !dirs.some(existsSync))).toBe(true)
-    expect([await until(() => survivors(mark).length === 0), survivors(mark)]).toEqual([true, []])
+    await until(() => survivors(mark).length === 0 && membersOf(spawner).length === 0)
+    expect([survivors(mark), membersOf(spawner)]).toEqual([[], []])
   })
+
+  test('takes a program with it that carries connections, even one that was stopped', async () => {
+    const mark = newMark()
+    const daemon = startDaemon(mark)
+    const dirs: string[] = await new Promise(done => daemon.stdout?.once('data', text => done(JSON.parse(text))))
+    expect(await until(() => survivors(mark).length > 12)).toBe(true)
+    const carriers = carriersOf(daemon.pid)
+    expect(carriers).toHaveLength(2)
+    for (const pid of carriers) process.kill(Number(pid), 'SIGSTOP')
+    daemon.kill('SIGKILL')
+    const isOver = () => carriers.every(pid => (statOf(pid)?.state ?? 'Z') === 'Z') && !existsSync(dirs[1] ?? '')
+    expect([await until(isOver), survivors(mark)]).toEqual([true, []])
+  })
+})
+
+describe('a private network', () => {
+  const network = { network: 'allow', tenantId: 'acme' } as const
+
+  test('is kept for the next command, and ends when none came', async () => {
+    const bench = openBenchPlace({ network_idle_seconds: 0.3 })
+    await bench.run('true', network)
+    const first = carriersOf(process.pid)
+    await bench.run('true', network)
+    expect(carriersOf(process.pid)).toEqual(first)
+    expect(await until(() => !carriersOf(process.pid).some(pid => first.includes(pid)))).toBe(true)
+    expect(await bench.run('echo again', network)).toMatchObject({ kind: 'exited', output: 'again\n' })
+    await bench.close()
+    expect(carriersOf(process.pid).filter(pid => !first.includes(pid))).toEqual([])
+  })
+
+  test('goes with the only command in it, when nobody can come back', async () => {
+    const before = carriersOf(process.pid)
+    await place.run('true', { network: 'allow' })
+    expect(await until(() => carriersOf(process.pid).every(pid => before.includes(pid)))).toBe(true)
+  })
+
+  test.each(['the program that carries its connections', 'its shell'])(
+    'whose part, %s, was killed takes its commands with it, and the next command has a new one',
+    async part => {
+      const bench = openBenchPlace()
+      const mark = newMark()
+      const before = carriersOf(process.pid)
+      const running = bench.run(`setsid sleep ${mark} & sleep ${mark}`, network)
+      expect(await until(() => survivors(mark).length > 1)).toBe(true)
+      const [carrier = ''] = carriersOf(process.pid).filter(pid => !before.includes(pid))
+      const [shell = ''] = readFileSync(`/proc/${carrier}/task/${carrier}/children`, 'utf8').trim().split(' ')
+      process.kill(Number(part === 'its shell' ? shell : carrier), 'SIGKILL')
+      expect([(await running).kind, survivors(mark)]).toEqual(['refused', []])
+      expect(await bench.run('echo again', network)).toMatchObject({ kind: 'exited', output: 'again\n' })
+      await bench.close()
+    },
+  )
 })
 
 describe('limits', () => {

@@ -27,6 +27,8 @@ export interface Place {
   /** An empty file and an empty directory, to cover things with. */
   readonly blank: string
   readonly void: string
+  /** Shown as /etc/resolv.conf, for commands in a network of their own. */
+  readonly resolver?: string | undefined
   /** Hidden besides those of the policy, in every confined scope. */
   readonly hiddenPaths: readonly string[]
   /** Of the machine's own secrets those that this user could read; `readableSecrets()`. */
@@ -45,7 +47,8 @@ export function fileSystemView(policy: SandboxPolicy, place: Place): readonly Mo
   if (isLocal) show({ path: '/sys', kind: 'read' })
   for (const path of ['/run', '/var/run']) if (kindOf(path) === 'directory') show({ path, kind: 'empty' })
   const resolver = real('/etc/resolv.conf')
-  if (resolver?.startsWith('/run/')) show({ path: resolver, kind: 'read' })
+  if (resolver && place.resolver) show({ path: resolver, kind: 'read', source: place.resolver })
+  else if (resolver?.startsWith('/run/')) show({ path: resolver, kind: 'read' })
   if (!isLocal) {
     for (const path of ['/tmp', '/var/tmp'])
       if (kindOf(path) === 'directory')

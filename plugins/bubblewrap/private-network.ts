@@ -1,0 +1,103 @@
+import { setMaxListeners } from 'node:events'
+import { closeSync, constants, openSync, readSync, writeFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import type { NetworkPlan } from './network-plan.js'
+import type { Ask } from './spawner.js'
+
+/** Absolute paths of what a private network is made with. */
+export interface NetworkPrograms {
+  readonly unshare: string
+  readonly slirp4netns: string
+  readonly ip: string
+}
+
+/**
+ * A network namespace whose commands reach each other by 127.0.0.1, the world by `slirp4netns`, and nothing that listens
+ * on this machine. It lasts until `close`, or until `lost` fires because a part of it ended by itself.
+ */
+export interface PrivateNetwork {
+  readonly lost: AbortSignal
+  /** The commands' `/etc/resolv.conf`. */
+  readonly resolver: string
+  /** A line to the shell that starts commands in it. */
+  send(line: string): void
+  /** Kills the commands in it and ends it. */
+  close(): void
+}
+
+/** Why a private network could not be had, in the words of the program that failed. */
+export class NetworkProblem extends Error {}
+
+export interface PrivateNetworkOptions {
+  /** The spawner's directory, where the pipes named after the network lie. */
+  readonly dir: string
+  readonly name: string
+  readonly programs: NetworkPrograms
+  readonly plan: NetworkPlan
+  readonly ask: Ask
+  /** The name and its pipes are free again. */
+  release(): void
+  /** Fires when the spawner is gone. */
+  readonly signal: AbortSignal
+}
+
+export async function openPrivateNetwork(options: PrivateNetworkOptions): Promise<PrivateNetwork> {
+  const { name, programs, plan, ask, release, signal } = options
+  const file = (suffix: string) => join(options.dir, `${name}.${suffix}`)
+  const tools = [programs.unshare, programs.slirp4netns, programs.ip, plan.cidr]
+  writeFileSync(file('tools'), tools.map(word => `${word}\0`).join(''), { mode: 0o600 })
+  writeFileSync(file('rules'), plan.rules, { mode: 0o600 })
+  writeFileSync(file('resolver'), plan.resolver, { mode: 0o444 })
+  const pipes = ['life', 'carrier'].map(suffix => openSync(file(suffix), constants.O_RDONLY | constants.O_NONBLOCK))
+  // For both ways, because nobody reads yet.
+  const input = openSync(file('control'), constants.O_RDWR | constants.O_NONBLOCK)
+  const pid = await ask(['net', name]).catch(() => 0)
+  if (pid === 0) {
+    const said = pipes.map(lastWords).find(text => text !== '')
+    for (const fd of [...pipes, input]) closeSync(fd)
+    release()
+    throw new NetworkProblem(said ?? 'it ended without a word')
+  }
+  const control = new Socket({ fd: input, readable: false, writable: true })
+  const lost = new AbortController()
+  setMaxListeners(0, lost.signal)
+  let parts = pipes.length
+  const end = () => {
+    control.destroy()
+    lost.abort()
+  }
+  for (const fd of pipes) {
+    const life = new Socket({ fd, readable: true, writable: false })
+    life
+      .unref()
+      .resume()
+      .on('error', () => {})
+    life.once('close', () => {
+      end()
+      parts--
+      if (parts === 0) release()
+    })
+  }
+  control.unref()
+  control.on('error', end)
+  signal.addEventListener('abort', end, { once: true })
+  lost.signal.addEventListener('abort', () => signal.removeEventListener('abort', end), { once: true })
+  return { lost: lost.signal, resolver: file('resolver'), send: line => void control.write(line), close: end }
+}
+
+const LAST_WORDS_BYTES = 4096
+
+/** What lies in a pipe, without the notes a program makes on its way. */
+function lastWords(fd: number): string {
+  const bytes = Buffer.alloc(LAST_WORDS_BYTES)
+  try {
+    const text = bytes.toString('utf8', 0, readSync(fd, bytes))
+    const lines = text.split('\n').filter(line => line !== '' && !NOTE.test(line))
+    return lines[0] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+const NOTE = /^(WARNING|sent tapfd|received tapfd|child failed)/
