@@ -76,6 +76,7 @@ async function viewConfig(
     entries: showSettings(loaded).map(({ key, value, source }) => ({ key, value, source })),
     problems: problems.map(describeProblem),
     runDb: loaded.settings.run_db,
+    configure: manifest => configurePlugin(loaded, manifest).raw,
   }
 }
 
@@ -87,7 +88,7 @@ async function doctorChecks(config: ConfigView): Promise<readonly Check[]> {
     config.entries.some(({ key, value }) => key === `plugins.${name}.enabled` && value === 'false')
   const plugins = (await bundledPlugins()).filter(({ name }) => !isOff(name))
   const shelf = join(PACKAGE_DIR, 'dist', 'shelf')
-  const problem = await sandboxProblem({ plugins, configure: () => ({}), shelf }, process.cwd())
+  const problem = await sandboxProblem({ plugins, configure: config.configure ?? (() => ({})), shelf }, process.cwd())
   const says = 'commands are confined to their workspace'
   return [
     problem === undefined

@@ -127,6 +127,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   'role-models': { gone: [wish('role_models', { primary: 'x' })] },
   runs: { gone: [['POST', '/v1/runs', { prompt: 'hi' }, 404, 'not_found']], hasNoRunRoutes: true },
   'runtime-context': {},
+  seatbelt: {},
   shell: {
     gone: [
       ['GET', '/v1/jobs/jm1:job_x/output', undefined, 404, 'not_found'],

@@ -1,3 +1,5 @@
+import type { PluginManifest } from '#contracts/plugin'
+
 /** One setting as `config show` prints it. Secrets are masked before they come here. */
 export interface ConfigEntry {
   /** Dotted key, as in the config file. */
@@ -14,4 +16,6 @@ export interface ConfigView {
   readonly problems: readonly string[]
   /** Path of the run database; empty or absent where there is none. */
   readonly runDb?: string
+  /** What a daemon would give a plugin as its configuration; absent: the plugin's own defaults. */
+  readonly configure?: (manifest: PluginManifest) => unknown
 }

@@ -16,8 +16,7 @@ export async function sandboxProblem(options: ProbeOptions, root: string): Promi
   const sources: PluginSource[] = []
   for (const plugin of options.plugins)
     if (await providesSandbox(plugin.dir)) sources.push({ ...plugin, origin: 'bundled' })
-  if (sources.length === 0)
-    return 'no plugin that confines commands is there and switched on; put plugins/bubblewrap back'
+  if (sources.length === 0) return NO_SANDBOX
   const host = new PluginHost({
     sources: async () => sources,
     configure: options.configure,
@@ -29,11 +28,16 @@ export async function sandboxProblem(options: ProbeOptions, root: string): Promi
   try {
     await host.sync()
     const policy = { scope: 'workspace', network: 'allow', root, extraDirs: [], hiddenPaths: [] } as const
-    return (await host.current.port(SANDBOX)?.check(policy))?.reason
+    const sandbox = host.current.port(SANDBOX)
+    return sandbox ? (await sandbox.check(policy))?.reason : NO_SANDBOX
   } finally {
     await host.close()
   }
 }
+
+const NO_SANDBOX =
+  'no plugin that confines commands on this system is there and switched on; put plugins/bubblewrap (Linux) or ' +
+  'plugins/seatbelt (macOS) back'
 
 async function providesSandbox(dir: string): Promise<boolean> {
   const { plugin } = (await import(pathToFileURL(join(dir, 'index.js')).href)) as { readonly plugin: PluginManifest }
