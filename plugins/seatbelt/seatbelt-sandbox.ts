@@ -96,7 +96,10 @@ export class SeatbeltSandbox implements Sandbox {
           bash,
           launcher: profile ? [launcher, '-p', profile.text] : [],
           cwd: real(command.cwd) ?? command.cwd,
-          env: { ...environmentOf(this.#path, isConfined ? place.privateHome : this.#home, temp), ...command.env },
+          env: {
+            ...environmentOf(this.#path, policy.scope === 'workspace' ? place.privateHome : this.#home, temp),
+            ...command.env,
+          },
         },
         command,
         signal,
@@ -112,15 +115,20 @@ export class SeatbeltSandbox implements Sandbox {
     return {
       home: this.#home,
       path: this.#path.map(dir => real(dir) ?? dir),
-      privateHome: policy.isReadOnly ? made(join(temp, 'home')) : this.#privateHome(policy, cache_dir),
+      privateHome: this.#privateHome(policy, cache_dir, temp),
       temp,
       hostTemp: ['/tmp', '/var/tmp', tmpdir()].flatMap(dir => real(dir) ?? []),
       hiddenPaths: hidden_paths,
     }
   }
 
-  /** One for each workspace: what one tenant's builds left in a cache is not what another's trust. */
-  #privateHome({ root }: SandboxPolicy, cacheDir: string): string {
+  /**
+   * One for each workspace: what one tenant's builds left in a cache is not what another's trust. Forgotten where nothing
+   * may change; not used outside of the scope `workspace`.
+   */
+  #privateHome({ root, scope, isReadOnly }: SandboxPolicy, cacheDir: string, temp: string): string {
+    if (scope !== 'workspace') return temp
+    if (isReadOnly) return made(join(temp, 'home'))
     const base = cacheDir || join(this.#home ?? tmpdir(), '.cache', 'runwright')
     return made(join(base, 'homes', shortHash(real(root) ?? root)))
   }

@@ -111,6 +111,7 @@ describe('a command', () => {
     expect([...seen, await read('one')]).toEqual([true, false, false, false])
     expect((await place.run('cat ~/cache; echo $HOME')).output).toMatch(/^cached\n.*\.cache\/runwright\/homes\//)
     expect((await place.run('cat ~/cache', { isReadOnly: true })).output).toContain('No such file')
+    expect((await place.run('echo $HOME', { scope: 'local' })).output).toBe(`${place.home}\n`)
   })
 })
 
