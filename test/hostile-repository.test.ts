@@ -231,7 +231,7 @@ describe('a hostile repository', () => {
   })
 })
 
-test('no source outside of the sandbox plugin starts git', () => {
+test('no source outside of the sandbox plugins starts git', () => {
   const root = resolve(import.meta.dirname, '../..')
   const starters = ['kernel', 'plugins', 'config', 'contracts'].flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -240,5 +240,9 @@ test('no source outside of the sandbox plugin starts git', () => {
       .map(file => join(folder, file)),
   )
   // Each of these starts one program, and it is not git.
-  expect(starters.sort()).toEqual(['plugins/bubblewrap/spawner.ts', 'plugins/file-tools/ripgrep.ts'])
+  expect(starters.sort()).toEqual([
+    'plugins/bubblewrap/spawner.ts',
+    'plugins/file-tools/ripgrep.ts',
+    'plugins/seatbelt/supervised.ts',
+  ])
 })
