@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -53,10 +54,21 @@ export type BundledPlugin = Pick<PluginSource, 'name' | 'dir'>
 
 /** Where this package is installed. */
 export const PACKAGE_DIR = fileURLToPath(new URL('../../', import.meta.url))
-const BUNDLED_DIR = join(PACKAGE_DIR, 'dist', 'plugins')
+const COMPILED_DIR = join(PACKAGE_DIR, 'dist', 'plugins')
+/** The same plugins, one file each; made by `npm run build`. */
+const PACKED_DIR = join(PACKAGE_DIR, 'dist', 'packed')
 
-/** The plugins that ship with the package, switched on or not. */
-export const bundledPlugins = (): Promise<readonly BundledPlugin[]> => foldersOf(BUNDLED_DIR, 'bundled')
+/** The plugins that ship with the package, switched on or not. One that was compiled after it was packed counts as compiled. */
+export async function bundledPlugins(): Promise<readonly PluginSource[]> {
+  const compiled = await foldersOf(COMPILED_DIR, 'bundled')
+  return compiled.map(source => {
+    const packed = join(PACKED_DIR, source.name)
+    return ageOf(packed) >= ageOf(source.dir) ? { ...source, dir: packed } : source
+  })
+}
+
+/** When the entry of a folder was written, in milliseconds; 0 when it is not there. */
+const ageOf = (dir: string): number => statSync(join(dir, 'index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /**
  * Starts a daemon in this process. Resolves once it listens; rejects with a sentence that says what to change. Call
@@ -84,11 +96,10 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   const report = (problems: readonly Problem[]): void => {
     for (const problem of problems) log.warn({ key: problem.key, source: problem.source }, describeProblem(problem))
   }
-  const bundled = config.bundled ?? [BUNDLED_DIR]
   report(live.current().problems)
   daemon = await startDaemon({
     settings: live.daemon,
-    sources: () => pluginSources(bundled, live),
+    sources: () => pluginSources(config.bundled, live),
     configure: manifest => {
       const { raw, problems } = configurePlugin(live.current(), manifest)
       report(problems)
@@ -99,7 +110,10 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
       [SECRETS.id, createSecrets(live.current().environment)],
     ]),
     shelf: join(PACKAGE_DIR, 'dist', 'shelf'),
-    watched: [...bundled, ...live.current().settings.plugin_dirs],
+    watched: [
+      ...(config.bundled ?? [existsSync(PACKED_DIR) ? PACKED_DIR : COMPILED_DIR]),
+      ...live.current().settings.plugin_dirs,
+    ],
     ...(config.streamStalledMs !== undefined && { streamStalledMs: config.streamStalledMs }),
     log,
     ...(config.pluginLimitMs !== undefined && { pluginLimitMs: config.pluginLimitMs }),
@@ -114,10 +128,13 @@ const NOBODY_KEEPS_RUNS =
   'Put plugins/sqlite back or take the setting away'
 
 /** Every folder that holds a plugin, as they are now, with which of them are switched off. */
-async function pluginSources(bundled: readonly string[], live: LiveConfig): Promise<readonly PluginSource[]> {
+async function pluginSources(
+  bundled: readonly string[] | undefined,
+  live: LiveConfig,
+): Promise<readonly PluginSource[]> {
   const { settings } = live.current()
   const found = await Promise.all([
-    ...bundled.map(dir => foldersOf(dir, 'bundled')),
+    ...(bundled?.map(dir => foldersOf(dir, 'bundled')) ?? [bundledPlugins()]),
     ...settings.plugin_dirs.map(dir => foldersOf(dir, 'configured')),
   ])
   return found.flat().map(source => (live.current().isPluginEnabled(source.name) ? source : { ...source, isOff: true }))
