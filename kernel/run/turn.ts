@@ -44,7 +44,7 @@ export async function takeTurn(
   request: ModelRequest,
   bounds: RetryBounds,
 ): Promise<TurnOutcome> {
-  const present = candidates.findIndex(candidate => candidate === run.candidate)
+  const present = run.candidate ? candidates.indexOf(run.candidate) : -1
   for (let index = Math.max(present, 0); ; index++) {
     const candidate = candidates[index] as ModelCandidate
     const outcome = await askWithRetries(run, candidate, { ...request, model: candidate.model }, bounds)
