@@ -243,6 +243,7 @@ test('no source outside of the sandbox plugins starts git', () => {
   expect(starters.sort()).toEqual([
     'plugins/bubblewrap/spawner.ts',
     'plugins/file-tools/ripgrep.ts',
+    'plugins/model-settings/keychain.ts',
     'plugins/seatbelt/supervised.ts',
   ])
 })
