@@ -51,12 +51,45 @@ export const plugin = definePlugin({
 })
 `
 
+/** Two who may answer: the first one never can, the second parks the run once. Each notes in the file `asked` that it was. */
+const TWO_PROVIDERS = `
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Type } from '@sinclair/typebox'
+import { definePlugin, STAGE } from '#contracts/plugin'
+const failed = { kind: 'failed', failure: { category: 'retryable', status: 503, message: 'down' } }
+const park = { kind: 'answered', text: '', toolCalls: [{ id: 'c', name: 'park', arguments: '{}' }], finish: 'tool_calls' }
+const done = { kind: 'answered', text: 'from two', toolCalls: [], finish: 'stop' }
+export const plugin = definePlugin({
+  name: 'two-providers',
+  config: Type.Object({}),
+  honours: ['model'],
+  register(scope) {
+    scope.tap('providerResolving', async ({ allow_fallback }, { workspace }) => {
+      if (!allow_fallback) return undefined
+      const candidate = (provider, reply) => ({
+        provider,
+        model: provider + '-1',
+        client: {
+          provider,
+          async answer({ messages }) {
+            await appendFile(join(workspace.root, 'asked'), provider + '\\n')
+            return reply(messages.some(({ role }) => role === 'tool'))
+          },
+        },
+      })
+      return [candidate('one', () => failed), candidate('two', hasResult => (hasResult ? done : park))]
+    }, { stage: STAGE.first - 1 })
+  },
+})
+`
+
 let bench: RestartBench
 let respond: (prompt: string, results: readonly string[]) => ChatTurn
 
 beforeEach(async () => {
   bench = await RestartBench.open({
-    plugins: { probe: PROBE },
+    plugins: { probe: PROBE, 'two-providers': TWO_PROVIDERS },
     respond: ({ body }) => {
       const messages = body?.messages as { role: string; content: string }[]
       const prompt = messages.find(({ role }) => role === 'user')?.content ?? ''
@@ -101,6 +134,23 @@ test('a mutating call that was cut short is reported as unknown and never made a
   expect(events.at(-1)?.payload?.output).toContain('outcome_unknown')
   expect(events.filter(({ type }) => type === 'tool.call.started')).toHaveLength(1)
   expect(await readFile(join(bench.dir, 'workspace', 'effects'), 'utf8')).toBe('call-slow_write\n')
+})
+
+test('a run that fell back to another provider stays with it, and asks the first one no more', async () => {
+  const settings = { retry_max_attempts: 1 }
+  const before = await bench.start(settings)
+  const id = await before.start({ prompt: 'go', allow_fallback: true })
+  await before.until(id, 'run.waiting_for_user')
+  const after = await bench.restart(settings)
+  await after.request('POST', `/v1/probe/${id}/c`)
+  const events = await after.events(id)
+  expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'from two' } })
+  expect(await readFile(join(bench.workspace, 'asked'), 'utf8')).toBe('one\ntwo\ntwo\n')
+  expect((await after.request('GET', `/v1/runs/${id}`)).body).toMatchObject({ provider_name: 'two', model: 'two-1' })
+  expect(events.filter(({ type }) => type === 'provider.resolved').map(({ payload }) => payload?.provider)).toEqual([
+    'one',
+    'two',
+  ])
 })
 
 test('a waiting run waits on after the restart, with the same call, and can be answered then', async () => {

@@ -67,19 +67,27 @@ export async function prepare(run: LiveRun, loadHistory: () => Promise<Message[]
 async function resolveProvider(run: LiveRun): Promise<readonly ModelCandidate[]> {
   const resolved = (await run.hooks.providerResolving.promise(run.request, run)) ?? []
   const candidates = withModalities(run, resolved)
-  const [first] = candidates
-  if (!first) {
+  // One that fell back before the restart goes on with whom it fell back to.
+  const present = run.isResumed ? candidates.find(isPresent(run)) : undefined
+  const chosen = present ?? candidates[0]
+  if (!chosen) {
     const wanted = run.request.provider_name ? `provider ${run.request.provider_name}` : `model ${run.model}`
     throw new PreflightFailure(
       `nothing here can answer for ${wanted}: set OPENAI_API_KEY (and OPENAI_BASE_URL for another server), or SVC_PROVIDER=fake with SVC_FAKE_TURNS`,
     )
   }
-  run.candidate = first
-  if (run.provider !== first.provider || run.model !== first.model)
-    run.update({ provider_name: first.provider, model: first.model })
-  if (!run.isResumed) run.emit('provider.resolved', { model: first.model, provider: first.provider })
+  run.candidate = chosen
+  const { provider, model } = chosen
+  const isOther = run.provider !== provider || run.model !== model
+  if (isOther) run.update({ provider_name: provider, model })
+  if (isOther || !run.isResumed) run.emit('provider.resolved', { model, provider })
   return candidates
 }
+
+const isPresent =
+  (run: LiveRun) =>
+  ({ provider, model }: ModelCandidate): boolean =>
+    provider === run.provider && model === run.model
 
 /** Those that take what the request brings; a model of which nothing is known is taken to accept it. */
 function withModalities(run: LiveRun, candidates: readonly ModelCandidate[]): readonly ModelCandidate[] {
