@@ -22,7 +22,12 @@ export class Credentials {
   /** May this provider be asked, as far as keys go? */
   isSatisfied(provider: Provider): boolean {
     if (provider.address === undefined) return false
-    return this.isKeyless(provider) || this.for(provider.name, provider.address.url) !== undefined
+    return this.isKeyless(provider) || this.has(provider)
+  }
+
+  /** Is there something to send to where it stands? */
+  has({ name, address }: Provider): boolean {
+    return address !== undefined && this.for(name, address.url) !== undefined
   }
 
   setSession(name: string, source: CredentialSource): Undo {

@@ -95,6 +95,29 @@ test('what nobody knows is refused with what it may have meant, and so are provi
   expect(String(ask({ model: 'x'.repeat(100_000) })).length).toBeLessThan(400)
 })
 
+test('what nobody knows is refused as such as soon as one provider is set up, and left to the bare client before', async () => {
+  const resolve = async (variables: Readonly<Record<string, string>>) => {
+    await opened?.close()
+    const anthropic = { ...ENTRIES.anthropic!, base_url_env: 'ANTHROPIC_BASE_URL' }
+    opened = await openProviders(plugin, {
+      entries: { ...ENTRIES, anthropic },
+      config: { model: 'gpt-mini' },
+      variables,
+    })
+    const asked = opened.hooks.providerResolving.promise({ model: 'nobody-has-it' } as never, {} as never)
+    return asked.then(
+      candidates => candidates,
+      ({ message }: Error) => message,
+    )
+  }
+  const refusal = /no provider here is known to have "nobody-has-it"/
+  // Keyless local servers of the catalog may or may not be there.
+  expect(await resolve({})).toBeUndefined()
+  expect(await resolve({ ANTHROPIC_API_KEY: 'k' })).toMatch(refusal)
+  expect(await resolve({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' })).toMatch(refusal)
+  expect(await resolve({ ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' })).toMatch(refusal)
+})
+
 test('a run that allows fallback is given others, in its own order, each under an id it knows', async () => {
   const { try: ask } = await withKeys('openai anthropic groq openrouter')
   expect(ask({ model: 'opus', allow_fallback: true })).toEqual(['anthropic opus-5', 'default gpt-mini'])

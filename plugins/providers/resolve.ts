@@ -193,7 +193,7 @@ function warningOf({ failure, from }: Refused, { model = '' }: ModelWish, first:
 
 const targetOf = (aim: Aim | undefined): Target | undefined => (aim?.kind === 'target' ? aim.target : undefined)
 
-/** The first of those that would ask the same provider for the same model. */
+/** The first of those that would ask the same provider: another model of one that cannot answer is no help. */
 function distinct(targets: readonly [Target, ...Target[]] | readonly Target[]): [Target, ...Target[]] {
   const kept: Target[] = []
   for (const target of targets)

@@ -1,5 +1,5 @@
 import { Failure } from '#contracts/errors'
-import { parseAddress } from './address.js'
+import { parseAddress, shownUrl } from './address.js'
 import { withoutPrefix } from './canonical.js'
 import type { Credentials } from './credentials.js'
 import type { Directory, Provider } from './directory.js'
@@ -32,7 +32,7 @@ export class Standing {
     if (entry.token_source_required) return `import its session: POST /v1/providers/${name}/import-subscription`
     const put = `PUT /v1/providers/${name}/key`
     if (this.credentials.hasStrayKey(provider))
-      return `its key was given for another base URL than ${address.url}; give it one for this: ${put}`
+      return `its key was given for another base URL than ${shownUrl(address.url)}; give it one for this: ${put}`
     // The variable's key belongs to the address of catalog and variable.
     const below = this.directory.underneath(name)
     const isOwnAddress = below?.address?.url === address.url
@@ -106,10 +106,11 @@ export class Standing {
     return [...this.directory.all].filter(({ entry }) => entry.is_hidden !== true)
   }
 
-  /** Those with a key or a session; a local server that may or may not be there does not count. */
+  /** Those somebody set up; one that needs no key, of which nobody knows if it is there, does not count. */
   ready(): readonly string[] {
+    const isSetUp = (provider: Provider) => !provider.entry.api_key_optional || this.credentials.has(provider)
     return this.shown()
-      .filter(provider => this.isConfigured(provider) && !this.credentials.isKeyless(provider))
+      .filter(provider => this.isConfigured(provider) && isSetUp(provider))
       .map(({ name }) => name)
   }
 
