@@ -1,6 +1,7 @@
 import { Failure } from '#contracts/errors'
 import type { ModelFailure } from '#contracts/model/client'
 import type { CredentialSource, ModelConnection, ModelTraits } from '#contracts/model/provider'
+import { shownUrl } from './address.js'
 import type { CarriedState } from './carried.js'
 import { ProviderClient } from './client.js'
 import type { Provider } from './directory.js'
@@ -90,7 +91,10 @@ export class Clients {
       const source = credentials.for(name, address.url)
       if (source) return source(signal)
       if (credentials.isKeyless(provider)) return undefined
-      throw new Failure('not_configured', `provider ${name} has no key for ${address.url} any more: give it one`)
+      throw new Failure(
+        'not_configured',
+        `provider ${name} has no key for ${shownUrl(address.url)} any more: give it one`,
+      )
     }
     return wire.open({
       provider: name,

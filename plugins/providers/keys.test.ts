@@ -97,6 +97,28 @@ test('a key goes to the address it was given for, and never to one that is laid 
   expect(authorizations(old).at(-1)).toBe('Bearer from-put')
 })
 
+test('a base URL is told without what follows its `?`, for that may be a secret', async () => {
+  const remote = smallEntry('acme', { base_url: 'https://one.example/v1?token=hidden' })
+  opened = await openProviders(plugin, { entries: { acme: remote } })
+  const { providers } = opened
+  await providers.setKey('acme', 'from-put')
+  const held = providers.resolve({ model: 'acme-1' }).candidates[0]!
+  providers.overlay({ providers: { acme: { ...remote, base_url: 'https://two.example/v1?token=hidden' } } })
+  expect(opened.try({ model: 'acme-1' })).toBe(
+    'provider acme cannot be asked: its key was given for another base URL than https://two.example/v1; give it one for this: PUT /v1/providers/acme/key',
+  )
+  const undo = providers.overlay({
+    providers: { acme: { ...remote, base_url: 'https://three.example/v1?token=hidden' } },
+    credentials: { acme: () => ({ secret: 's' }) },
+  })
+  const third = providers.resolve({ model: 'acme-1' }).candidates[0]!
+  await undo()
+  expect(await askOnce(held)).toMatchObject({ kind: 'answered' })
+  expect(await askOnce(third)).toMatchObject({
+    failure: { message: 'provider acme has no key for https://three.example/v1 any more: give it one' },
+  })
+})
+
 test('another path on the same server is another address', async () => {
   const live = await openAt(`${old.url}/one`, { ACME_API_KEY: 'from-variable' })
   await live.providers.setKey('acme', 'from-put')
