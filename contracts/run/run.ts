@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { CostTotals } from './cost.js'
 import type { RunPolicy } from './policy.js'
 import { ParentContextHandoff, type RunRequest } from './request.js'
-import { UsageTotals } from './usage.js'
+import { type UsageDetails, UsageTotals } from './usage.js'
 
 export const RUN_STATUSES = [
   'queued',
@@ -84,6 +84,8 @@ export interface RunProgress {
   /** Turns requested, as the summary counts steps. */
   readonly requested: number
   readonly cached_prompt_tokens: number
+  /** Sums of the detail counters that were reported; absent in records of before they were kept. */
+  readonly usage_details?: UsageDetails
   readonly tool_calls: readonly { readonly tool_name: string; readonly step: number }[]
   /** Exact running cost, a decimal count of 1e-12 US dollars. */
   readonly cost_pico_usd: string

@@ -26,6 +26,9 @@ export type UsageTotals = Readonly<Static<typeof UsageTotals>>
 
 export const NO_USAGE: Usage = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
 
+/** What a usage may tell besides its three sums. */
+export type UsageDetails = Omit<Usage, 'prompt_tokens' | 'completion_tokens' | 'total_tokens'>
+
 const DETAILS = [
   'cached_prompt_tokens',
   'cache_write_prompt_tokens',
@@ -44,3 +47,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   for (const key of DETAILS) if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
   return sum as unknown as Usage
 }
+
+/** The detail counters a usage has. */
+export const detailsOf = (usage: Usage): UsageDetails =>
+  Object.fromEntries(DETAILS.flatMap(key => (usage[key] === undefined ? [] : [[key, usage[key]]])))

@@ -1,7 +1,7 @@
 import type { ModelAnswer, ModelCandidate } from '#contracts/model/client'
 import { type CostStatus, type CostTotals, type PicoUsd, parsePicoUsd, priceOf, toUsd } from '#contracts/run/cost'
 import type { RunProgress, RunRecord } from '#contracts/run/run'
-import { addUsage, NO_USAGE, type Usage, type UsageTotals } from '#contracts/run/usage'
+import { addUsage, detailsOf, NO_USAGE, type Usage, type UsageTotals } from '#contracts/run/usage'
 
 /** What one turn used and cost. */
 export interface TurnPrice {
@@ -30,11 +30,12 @@ export class Ledger {
     this.turns = progress.turns
     this.requested = progress.requested
     this.toolCalls = [...progress.tool_calls]
+    const cached = progress.cached_prompt_tokens
     this.usage = {
       prompt_tokens: totals.prompt_tokens_total,
       completion_tokens: totals.completion_tokens_total,
       total_tokens: totals.total_tokens,
-      ...(progress.cached_prompt_tokens > 0 && { cached_prompt_tokens: progress.cached_prompt_tokens }),
+      ...(progress.usage_details ?? (cached > 0 && { cached_prompt_tokens: cached })),
     }
     this.#pico = BigInt(progress.cost_pico_usd)
     this.#last = { usage: { ...NO_USAGE, total_tokens: totals.last_turn_tokens }, costUsd: costs.last_turn_cost_usd }
@@ -90,11 +91,13 @@ export class Ledger {
   }
 
   progress(nextSeq: number): RunProgress {
+    const details = detailsOf(this.usage)
     return {
       step: this.step,
       turns: this.turns,
       requested: this.requested,
-      cached_prompt_tokens: this.usage.cached_prompt_tokens ?? 0,
+      cached_prompt_tokens: details.cached_prompt_tokens ?? 0,
+      ...(Object.keys(details).length > 0 && { usage_details: details }),
       tool_calls: this.toolCalls,
       cost_pico_usd: this.#pico.toString(),
       next_seq: nextSeq,
