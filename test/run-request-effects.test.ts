@@ -63,7 +63,7 @@ test('a provider that nobody has fails the run by its name', async () => {
   const run = await runOf({ provider_name: 'nobody', allow_fallback: false })
   expect([run.status, run.error]).toEqual([
     'failed',
-    expect.stringMatching(/^nothing here can answer for provider nobody/),
+    expect.stringMatching(/^provider_name: there is no provider "nobody"; there are /),
   ])
   expect(model.calls).toEqual([])
 })

@@ -48,8 +48,8 @@ const FIELDS: Rows = {
   workspace_type: [REFUSED],
   workspace_path: [`${EFFECTS}: workspace_path roots files and commands`],
   extra_dirs: [`${EFFECTS}: extra_dirs open further places`],
-  allow_fallback: [`${TABLE}: is taken, or is 501`],
-  fallback_providers: [`${TABLE}: is taken, or is 501`],
+  allow_fallback: [`${TABLE}: is taken, or is 501`, 'test/providers/faults.test.ts: what was done stays done'],
+  fallback_providers: [`${TABLE}: is taken, or is 501`, 'test/providers/faults.test.ts: what was done stays done'],
   system_prompt: [`${PROMPTS}: a system prompt of the request is sent as it is`],
   tenant_id: [
     'test/auth/foreign.test.ts: tenant_id',
