@@ -60,11 +60,14 @@ const REQUEST = {
   prompt: 'Answer with the single word: ready',
   system_prompt: 'You answer with one word and use no tools.',
   max_steps: 1,
+  // Denying wins over offering: none is left, not even those that are always there.
+  allowed_tools: ['find_tool'],
+  denied_tools: ['find_tool', 'AskUserQuestion', 'skill'],
   agent_id: 'doctor',
 }
 
 function verdict({ status, model, provider_name: provider = '?', error }: RunView, ms: number): Check {
-  // A model that would rather call a tool has answered too.
+  // A model that calls a tool although there is none has answered too.
   if (status === 'completed' || error?.startsWith('max steps'))
     return { name, state: 'ok', says: `${model} of ${provider} answered in ${ms} ms` }
   return { name, state: 'fail', says: `${model} did not answer: ${error ?? status}`, advice: ADVICE }
