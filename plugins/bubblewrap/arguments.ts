@@ -5,6 +5,9 @@ import type { Mount } from './view.js'
 export const OPTIONS_FD = 7
 export const STATUS_FD = 8
 export const FILTER_FD = 9
+/** Of a launcher that is held: it writes what the one brings when its mounts are made, and waits for a byte of the other. */
+export const MOUNTED_FD = 5
+export const GO_FD = 4
 
 const COVER_BYTES = 16 * 1024 * 1024
 const SCRATCH_BYTES = 1024 * 1024 * 1024
@@ -16,6 +19,8 @@ export interface Invocation {
   readonly mounts: readonly Mount[]
   /** Started by the shell of a private network. */
   readonly hasNetwork: boolean
+  /** Says on its standard output when the mounts are made, and waits before it starts the command. */
+  readonly isHeld: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly argv: readonly string[]
@@ -40,12 +45,14 @@ export function bwrapArguments(invocation: Invocation) {
   return { argv: [bwrap, '--args', String(OPTIONS_FD), '--', ...argv], options }
 }
 
-const confinement = ({ policy, mounts, hasNetwork, user }: Invocation): readonly string[] => [
+const confinement = ({ policy, mounts, hasNetwork, isHeld, user }: Invocation): readonly string[] => [
   ...mounts.filter(({ path }) => path === '/').flatMap(mountArguments),
   // bwrap covers /proc/sys only where it finds the directory writable; root in a namespace of its own does not, and
   // could still write the kernel's settings in it.
   ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
   ...mounts.filter(({ path }) => path !== '/').flatMap(mountArguments),
+  // Written from inside, where this names the launcher's own output; of both descriptors nothing is left to the command.
+  ...(isHeld ? ['--file', String(MOUNTED_FD), '/proc/self/fd/1', '--block-fd', String(GO_FD)] : []),
   ...['--unshare-user', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox'],
   ...(policy.network === 'deny' ? ['--unshare-net'] : []),
   // In the user namespace that owns the network, the daemon's user is root.

@@ -2,17 +2,19 @@ import { homedir } from 'node:os'
 import { isFailure } from '#contracts/errors'
 import type { Sandbox, SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { bwrapArguments } from './arguments.js'
+import { isBelow } from './below.js'
 import { settle } from './command.js'
 import type { BubblewrapConfig } from './config.js'
 import { guardRedirects } from './git-redirect.js'
 import { type Ground, openGround } from './ground.js'
 import type { Lease } from './networks.js'
+import { misplacedMount, pinnedMounts, replaced, replacedRoot, rootPath } from './pinned-roots.js'
 import { NetworkProblem, type PrivateNetwork } from './private-network.js'
 import { environmentOf, findProgram, isExecutable, USUAL_PATH } from './program.js'
 import { real } from './real-path.js'
 import { BWRAP_MISSING, explainFailure, explainNetwork, refuse } from './refusal.js'
 import { compileSocketFilter } from './seccomp.js'
-import { fileSystemView, isBelow, type Place, readableSecrets } from './view.js'
+import { fileSystemView, type Mount, type Place, readableSecrets } from './view.js'
 
 const MAX_ARGUMENT_BYTES = 120_000
 const CHECK_TIMEOUT_MS = 10_000
@@ -98,15 +100,26 @@ export class BubblewrapSandbox implements Sandbox {
       if (!ground) return refuse('The program `bash` was not found on the PATH; install it. Nothing was run.')
       lease = await this.#lease(ground, command, policy)
       if (signal.aborted) return { kind: 'aborted' }
+      const mounts = policy.scope === 'unrestricted' ? [] : this.#view(command, policy, ground, lease?.network)
+      const pinned = pinnedMounts(mounts, policy)
+      const isHeld = pinned.length > 0
       const sweep = guardRedirects(policy)
-      const launched = await ground.spawner.launch({
-        ...this.#arguments(bwrap, command, policy, ground, lease?.network),
+      const launching = ground.spawner.launch({
+        ...this.#arguments(bwrap, command, policy, mounts, isHeld, lease?.network),
+        isHeld,
         stdin: command.stdin,
         mergesOutput: command.mergesOutput ?? false,
         filter: policy.scope === 'unrestricted' ? 'none' : policy.network,
         network: lease?.network,
       })
-      const settled = await settle(launched, command, signal).finally(sweep)
+      const inspect = async (pid: number) => {
+        const path = await misplacedMount(pinned, pid)
+        return path === undefined ? undefined : replaced(path)
+      }
+      const settled = await launching
+        .then(launched => settle(launched, command, signal, isHeld ? inspect : undefined))
+        .finally(sweep)
+      if (settled.kind === 'refused') return settled
       if (settled.kind === 'failed') {
         this.#proven.delete(`${policy.scope} ${policy.network}`)
         return explainFailure(settled.text, policy)
@@ -131,6 +144,8 @@ export class BubblewrapSandbox implements Sandbox {
   }
 
   #problemOf({ argv, cwd }: SandboxCommand, policy: SandboxPolicy): string | undefined {
+    const gone = replacedRoot(policy)
+    if (gone !== undefined) return replaced(gone)
     const [root, at] = [real(policy.root), real(cwd)]
     if (!root) return `The workspace ${policy.root} does not exist.`
     if (!at) return `The working directory ${cwd} does not exist.`
@@ -144,14 +159,8 @@ export class BubblewrapSandbox implements Sandbox {
     return undefined
   }
 
-  #arguments(
-    bwrap: string,
-    command: SandboxCommand,
-    policy: SandboxPolicy,
-    ground: Ground,
-    network: PrivateNetwork | undefined,
-  ) {
-    const root = real(policy.root) ?? policy.root
+  #view(command: SandboxCommand, policy: SandboxPolicy, ground: Ground, network: PrivateNetwork | undefined) {
+    const root = rootPath(policy.root, policy) ?? policy.root
     const { dir, tempDir } = ground.spawner
     const place: Place = {
       home: this.#home,
@@ -164,10 +173,22 @@ export class BubblewrapSandbox implements Sandbox {
       hiddenPaths: [...this.#config.hidden_paths, dir, tempDir],
       systemSecrets: this.#systemSecrets,
     }
+    return fileSystemView(policy, place)
+  }
+
+  #arguments(
+    bwrap: string,
+    command: SandboxCommand,
+    policy: SandboxPolicy,
+    mounts: readonly Mount[],
+    isHeld: boolean,
+    network: PrivateNetwork | undefined,
+  ) {
     return bwrapArguments({
       bwrap,
       policy,
-      mounts: policy.scope === 'unrestricted' ? [] : fileSystemView(policy, place),
+      mounts,
+      isHeld,
       hasNetwork: network !== undefined,
       cwd: real(command.cwd) ?? command.cwd,
       env: { ...this.#environment, ...command.env },

@@ -1,23 +1,35 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { SandboxCommand, SandboxExit } from '#contracts/sandbox'
-import type { Launched } from './spawner.js'
+import { messageOf } from '#contracts/errors'
+import type { SandboxCommand, SandboxExit, SandboxRefusal } from '#contracts/sandbox'
+import { refuse } from './refusal.js'
+import { type Launched, MOUNTED } from './spawner.js'
 
 /** `failed`: the launcher gave up before the command was started; `text` is what it said. */
-export type Settled = SandboxExit | { readonly kind: 'failed'; readonly text: string }
+export type Settled = SandboxExit | SandboxRefusal | { readonly kind: 'failed'; readonly text: string }
+
+/** Looks at what a held launcher has built; the answer is why its command must not start. */
+export type Inspect = (initPid: number) => Promise<string | undefined>
 
 /**
  * Sees a started command through to its end: hands its output on, kills it at the time-out or the signal, and settles
- * when no process of it is left. Output that is still in the pipes is handed on first, except after an abort.
+ * when no process of it is left. Output that is still in the pipes is handed on first, except after an abort. With
+ * `inspect` the launcher is a held one, and goes on only when there is nothing against it.
  */
-export async function settle(launched: Launched, command: SandboxCommand, signal: AbortSignal): Promise<Settled> {
+export async function settle(
+  launched: Launched,
+  command: SandboxCommand,
+  signal: AbortSignal,
+  inspect?: Inspect,
+): Promise<Settled> {
   const { stdout, stderr, status, lost } = launched
-  let ending: 'timed_out' | 'aborted' | 'lost' | undefined
+  let ending: 'timed_out' | 'aborted' | 'lost' | 'refused' | undefined
+  let objection = ''
   let hasEnded = false
   let broken: { readonly error: unknown } | undefined
   const report = new LauncherReport(status)
-  const end = (reason: 'timed_out' | 'aborted' | 'lost') => {
+  const end = (reason: NonNullable<typeof ending>) => {
     ending ??= reason
     void report.started.then(() => {
       kill(report.initPid)
@@ -34,12 +46,25 @@ export async function settle(launched: Launched, command: SandboxCommand, signal
   }
   // The launcher's own complaint comes as output; it is kept until it is known that the command really started.
   const firstWords = new FirstWords()
+  const door = inspect && new Door()
+  const judge = async () => {
+    // The launcher tells the pid before it makes the first mount, but on another pipe.
+    await report.started
+    objection = await attempt(() => inspect?.(report.initPid ?? 0))
+    if (ending) return
+    if (objection === '') launched.proceed()
+    else end('refused')
+  }
   const pump = (socket: Socket | undefined, name: 'stdout' | 'stderr') =>
     socket &&
     drain(
       socket,
       chunk => {
         firstWords.keep(chunk)
+        if (door?.isShut && name === 'stdout') {
+          if (door.opens(chunk)) void judge()
+          return undefined
+        }
         return command.onOutput(chunk, name)
       },
       refused,
@@ -60,6 +85,7 @@ export async function settle(launched: Launched, command: SandboxCommand, signal
   if (hasEnded) launched.release()
   if (broken) throw broken.error
   if (ending === 'lost') return { kind: 'failed', text: 'the process that started it was killed from outside' }
+  if (ending === 'refused') return refuse(objection)
   if (ending) return { kind: ending }
   const code = report.exitCode
   if (code === undefined) return { kind: 'failed', text: firstWords.text() }
@@ -102,13 +128,36 @@ const CHILD_PID = /"child-pid": (\d+)/
 const EXIT_CODE = /"exit-code": (\d+)/
 const FIRST_BYTES = 1024
 
+/** What cannot be looked at is not in order. */
+async function attempt(look: () => Promise<string | undefined> | undefined): Promise<string> {
+  try {
+    return (await look()) ?? ''
+  } catch (error) {
+    return `What was built for the command could not be looked at: ${messageOf(error)}. Nothing was run.`
+  }
+}
+
+/**
+ * Waits for the word of a held launcher. Until it has leave to go on, nothing else can be in the pipe but its complaint,
+ * if standard error goes there too.
+ */
+class Door {
+  #seen = Buffer.alloc(0)
+  isShut = true
+  opens(chunk: Uint8Array): boolean {
+    if (this.#seen.length < FIRST_BYTES) this.#seen = Buffer.concat([this.#seen, chunk.subarray(0, FIRST_BYTES)])
+    this.isShut = !this.#seen.subarray(-MOUNTED.length).equals(MOUNTED)
+    return !this.isShut
+  }
+}
+
 class FirstWords {
   #bytes = Buffer.alloc(0)
   keep(chunk: Uint8Array): void {
     if (this.#bytes.length < FIRST_BYTES) this.#bytes = Buffer.concat([this.#bytes, chunk.subarray(0, FIRST_BYTES)])
   }
   text(): string {
-    return this.#bytes.toString('utf8').trim()
+    return this.#bytes.toString('utf8').replace(MOUNTED.toString(), '').trim()
   }
 }
 

@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { SandboxPolicy } from '#contracts/sandbox'
+import { holdDirectory, rootPath } from './pinned-roots.js'
 import { real } from './real-path.js'
 
 /**
@@ -11,23 +12,44 @@ import { real } from './real-path.js'
 export function writableTarget(path: string, policy: SandboxPolicy, roots: readonly string[]): string | undefined {
   const target = beneath(path, policy, roots)
   if (!target || isHidden(target, policy)) return undefined
-  if (!isPlainDirectory(dirname(target.path), target.root, true)) return undefined
-  try {
-    writeFileSync(target.path, '', { flag: 'wx' })
-    return target.path
-  } catch {
-    const stats = lstatSync(target.path, { throwIfNoEntry: false })
-    const isSafe = stats?.isDirectory() || (stats?.isFile() && stats.nlink === 1)
-    return isSafe ? target.path : undefined
-  }
+  const isThere = withinRoot(target, policy, (top, at) => {
+    if (!isPlainDirectory(dirname(at), top, true)) return false
+    try {
+      writeFileSync(at, '', { flag: 'wx' })
+      return true
+    } catch {
+      const stats = lstatSync(at, { throwIfNoEntry: false })
+      return stats?.isDirectory() || (stats?.isFile() && stats.nlink === 1)
+    }
+  })
+  return isThere ? target.path : undefined
 }
 
 /** Where a file that stays visible lies, or undefined when there is none or a link is on the way. */
 export function shownFile(path: string, policy: SandboxPolicy, roots: readonly string[]): string | undefined {
   const target = beneath(path, policy, roots)
-  if (!target || !isPlainDirectory(dirname(target.path), target.root, false)) return undefined
-  const stats = lstatSync(target.path, { throwIfNoEntry: false })
-  return stats?.isFile() && stats.nlink === 1 ? target.path : undefined
+  if (!target) return undefined
+  const isThere = withinRoot(target, policy, (top, at) => {
+    const stats = isPlainDirectory(dirname(at), top, false) && lstatSync(at, { throwIfNoEntry: false })
+    return stats ? stats.isFile() && stats.nlink === 1 : false
+  })
+  return isThere ? target.path : undefined
+}
+
+/** Looks at a path below its root; below a pinned one by the directory itself, which cannot be swapped for a link. */
+function withinRoot(
+  { root, path }: Target,
+  { isPinned }: SandboxPolicy,
+  look: (top: string, at: string) => boolean | undefined,
+): boolean | undefined {
+  if (!isPinned) return look(root, path)
+  const held = holdDirectory(root)
+  if (!held) return false
+  try {
+    return look(held.path, join(held.path, relative(root, path)))
+  } finally {
+    held.close()
+  }
 }
 
 interface Target {
@@ -36,18 +58,20 @@ interface Target {
 }
 
 /** The path below the real name of the root it belongs to. */
-function beneath(path: string, { root, extraDirs }: SandboxPolicy, roots: readonly string[]): Target | undefined {
+function beneath(path: string, policy: SandboxPolicy, roots: readonly string[]): Target | undefined {
+  const { root, extraDirs } = policy
   const wanted = resolve(root, path)
   const given = [root, ...extraDirs].find(top => isStrictlyBelow(wanted, resolve(top)))
-  if (given)
-    return { root: realpathSync.native(given), path: join(realpathSync.native(given), relative(given, wanted)) }
+  const top = given && rootPath(given, policy)
+  if (given && top) return { root: top, path: join(top, relative(given, wanted)) }
   const real = roots.find(top => isStrictlyBelow(wanted, top))
   return real === undefined ? undefined : { root: real, path: wanted }
 }
 
 /** In a hidden place, and not one of the files that stay visible there. */
-function isHidden({ path }: Target, { root, hiddenPaths, shownPaths = [] }: SandboxPolicy): boolean {
-  const top = realpathSync.native(root)
+function isHidden({ path }: Target, policy: SandboxPolicy): boolean {
+  const { root, hiddenPaths, shownPaths = [] } = policy
+  const top = rootPath(root, policy) ?? root
   if (shownPaths.some(shown => join(top, relative(root, resolve(root, shown))) === path)) return false
   return hiddenPaths.some(hidden => [resolve(hidden), real(hidden)].some(at => at && `${path}/`.startsWith(`${at}/`)))
 }

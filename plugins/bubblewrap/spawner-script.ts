@@ -3,7 +3,8 @@
  * the first line names its control group, or is empty. Then come lines; each is answered on descriptor 3:
  *   `make N a b c d`          makes the named pipes N.a to N.d; `d` may be missing
  *   `run N in out err filter` starts the NUL-separated command line found in `N.argv`, its launcher's options on
- *                             descriptor 7, the filter on 9; `run N pid` says that the pipes of N are open
+ *                             descriptor 7, the filter on 9; `run N pid` says that the pipes of N are open. With one
+ *                             more word, `held`, it gets the file `mounted` on 5 and the pipe `N.go` on 4
  *   `net N`                   opens network N with the programs found in `N.tools`; `net N pid` says that its shell takes
  *                             lines from `N.control`, `net N 0` that it could not be had
  * When the daemon is gone, which shows as the end of input, everything started here is killed with it: each launcher is
@@ -12,7 +13,7 @@
  */
 export const SPAWNER_SCRIPT = `
 serve() {
-  while IFS=' ' read -r word slot in out err filter; do
+  while IFS=' ' read -r word slot in out err filter held; do
     case $word in
     make)
       mkfifo -m 600 "$slot.$in" "$slot.$out" "$slot.$err" \${filter:+"$slot.$filter"} && printf 'make %s 0\\n' "$slot" >&3
@@ -26,6 +27,7 @@ serve() {
         printf 'run %s %s\\n' "$slot" "$BASHPID" >&3
         mapfile -d '' -t argv <"$slot.argv"
         [ "$filter" = none ] && exec 9<&-
+        [ -n "$held" ] && exec 4<>"$slot.go" 5<mounted
         exec "\${argv[@]}" 3>&-
       } <"$in" >"$out" 2>"$err" 7<"$slot.options" 8>"$slot.status" 9<"$filter.filter" &
       ;;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
-import { closeSync, constants, mkdtempSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, join } from 'node:path'
@@ -31,6 +31,8 @@ export interface Launch {
   readonly mergesOutput: boolean
   /** Which file of the spawner's directory, `<filter>.filter`, is opened as FILTER_FD; of `none` nothing stays open. */
   readonly filter: 'allow' | 'deny' | 'none'
+  /** The launcher gets MOUNTED_FD and GO_FD. */
+  readonly isHeld: boolean
   /** Starts it there instead of in the daemon's own network. */
   readonly network: PrivateNetwork | undefined
 }
@@ -44,6 +46,8 @@ export interface Launched {
   readonly status: Socket
   /** Fires when the spawner is gone: a launcher so young that it does not yet die with its parent has to be ended. */
   readonly lost: AbortSignal
+  /** Lets one that is held go on. */
+  proceed(): void
   /** Gives the pipes back for the next command; call it only when no process of this one is left. */
   release(): void
 }
@@ -69,9 +73,13 @@ export interface Spawner {
 const START_TIMEOUT_MS = 15_000
 const CLOSE_TIMEOUT_MS = 3000
 
+/** What a held launcher's standard output begins with, once its mounts are made. */
+export const MOUNTED = Buffer.from('mounted\0')
+
 export function openSpawner(options: SpawnerOptions): Spawner {
   const dir = mkdtempSync(join(options.controlParent, 'runwright-'))
   const tempDir = mkdtempSync(join(options.tempParent, 'runwright-tmp-'))
+  writeFileSync(join(dir, 'mounted'), MOUNTED, { mode: 0o400 })
   const child = spawn(
     options.bash,
     ['--norc', '--noprofile', '-c', SPAWNER_SCRIPT, 'spawner', tempDir, ...limits(options)],
@@ -129,8 +137,8 @@ export function openSpawner(options: SpawnerOptions): Spawner {
     get isAlive() {
       return isAlive
     },
-    async launch({ argv, options, stdin, mergesOutput, filter, network }) {
-      const slot = await freeName(freeSlots, () => String(made++), ['out', 'err', 'status'])
+    async launch({ argv, options, stdin, mergesOutput, filter, isHeld, network }) {
+      const slot = await freeName(freeSlots, () => String(made++), ['out', 'err', 'status', 'go'])
       const file = (name: string) => join(dir, `${slot}.${name}`)
       for (const [name, words] of Object.entries({ argv, options }))
         writeFileSync(file(name), words.map(word => `${word}\0`).join(''), { mode: 0o600 })
@@ -138,7 +146,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const sockets = ['out', ...(mergesOutput ? [] : ['err']), 'status'].map(name => openReader(file(name)))
       const [input, output] = [stdin === undefined ? '/dev/null' : `${slot}.in`, `${slot}.out`]
       const errors = mergesOutput ? '/dev/fd/1' : `${slot}.err`
-      const started = ask(['run', slot, input, output, errors, filter], network)
+      const started = ask(['run', slot, input, output, errors, filter, ...(isHeld ? ['held'] : [])], network)
       const pid = await started.catch(error => {
         for (const fd of sockets) closeSync(fd)
         throw error
@@ -147,7 +155,8 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const status = others.pop()
       if (!stdout || !status) throw gone()
       const end = network ? network.lost : lost.signal
-      return { pid, stdout, stderr: others[0], status, lost: end, release: () => void freeSlots.push(slot) }
+      const proceed = () => letGo(file('go'))
+      return { pid, stdout, stderr: others[0], status, lost: end, proceed, release: () => void freeSlots.push(slot) }
     },
     async openNetwork(programs, plan) {
       const pipes = ['control', 'life', 'ready', 'carrier']
@@ -174,6 +183,16 @@ const limits = ({ maxProcesses, maxMemoryMb }: SpawnerOptions) => [String(maxPro
 
 /** Opened before the writer is told to open: a reader that comes first never blocks and sees no early end. */
 const openReader = (path: string): number => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+
+function letGo(pipe: string): void {
+  try {
+    const fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK)
+    writeSync(fd, 'g')
+    closeSync(fd)
+  } catch {
+    // The launcher is gone, and with it who read.
+  }
+}
 
 /** Writes a line to the spawner, or to the shell of a network, and resolves to the number of its answer. */
 export type Ask = (

@@ -1,8 +1,10 @@
 import { accessSync, constants, lstatSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SandboxPolicy } from '#contracts/sandbox'
+import { isBelow } from './below.js'
 import { HOME_SECRETS, SYSTEM_SECRETS, toolchainDirs } from './home.js'
 import { shownFile, writableTarget } from './opened-path.js'
+import { rootPath } from './pinned-roots.js'
 import { real } from './real-path.js'
 
 /** One thing a command sees at `path`: the host's (or `source`) read-only or writable, or nothing. */
@@ -55,7 +57,9 @@ export function fileSystemView(policy: SandboxPolicy, place: Place): readonly Mo
         show(place.privateTemp ? { path, kind: 'write', source: place.privateTemp } : { path, kind: 'scratch' })
     for (const mount of homeView(place, policy.isReadOnly ?? false)) show(mount)
   }
-  const roots = [policy.root, ...policy.extraDirs].map(real).filter(path => path !== undefined)
+  const roots = [policy.root, ...policy.extraDirs]
+    .map(path => rootPath(path, policy))
+    .filter(path => path !== undefined)
   for (const path of roots)
     if (!isLocal || policy.isReadOnly) show({ path, kind: policy.isReadOnly ? 'read' : 'write' })
   if (!policy.isReadOnly && !isLocal) for (const root of roots) for (const mount of gitView(root, place)) show(mount)
@@ -157,9 +161,5 @@ function isReadable(path: string): boolean {
     return false
   }
 }
-
-/** True for a path beneath `root`, and for `root` itself. */
-export const isBelow = (path: string, root: string): boolean =>
-  path === root || path.startsWith(root === '/' ? '/' : `${root}/`)
 
 const depth = (path: string): number => (path === '/' ? 0 : path.split('/').length)
