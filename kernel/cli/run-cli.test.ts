@@ -1,16 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { openProtocolServer, type ProtocolServerOptions, RUN_ID } from './testing/protocol-server.js'
+import { describe, expect, test } from 'vitest'
+import { RUN_ID } from './testing/protocol-server.js'
+import { serverWith } from './testing/server-with.js'
 import { memoryKeyStore, testEnvironment } from './testing/test-environment.js'
-
-const servers: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close()
-})
-async function serverWith(options: Partial<ProtocolServerOptions>) {
-  const server = await openProtocolServer({ events: [{ type: 'run.completed' }], ...options })
-  servers.push(server)
-  return server
-}
 
 describe('help', () => {
   const commands = [

@@ -1,4 +1,5 @@
 import type { ModelRequest, ToolSpec } from '#contracts/model/client'
+import { isSameOffer } from '#contracts/model/wire/same-tools'
 import type { Message } from '#contracts/run/message'
 import { MessageList } from './message-list.js'
 import { type WireMessage, wellFormed, wireMessage } from './wire-message.js'
@@ -70,7 +71,7 @@ export class RequestBodyWriter {
   }
 
   private toolsJson(tools: readonly ToolSpec[]): Buffer {
-    if (isSameList(tools, this.lastTools)) return this.lastToolsJson
+    if (isSameOffer(tools, this.lastTools)) return this.lastToolsJson
     const list = tools.map(({ name, description, parameters }, index) => ({
       name,
       ...(description === '' ? {} : { description }),
@@ -89,12 +90,3 @@ const choice = (hasParallelToolCalls: boolean): string =>
 /** A transcript with calls is refused without a list of tools, also when none may be called any more. */
 const PAST_TOOLS =
   '"tool_choice":{"type":"none"},"tools":[{"name":"none","description":"Not available.","input_schema":{"type":"object"}}],'
-
-/** Every run makes a list of its own, out of the same parts. */
-const isSameList = (some: readonly ToolSpec[], others: readonly ToolSpec[]): boolean =>
-  some === others ||
-  (some.length === others.length &&
-    some.every((tool, index) => {
-      const other = others[index]
-      return tool.name === other?.name && tool.parameters === other.parameters && tool.description === other.description
-    }))

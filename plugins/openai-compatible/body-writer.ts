@@ -1,4 +1,5 @@
 import type { ModelRequest, ToolSpec } from '#contracts/model/client'
+import { isSameOffer } from '#contracts/model/wire/same-tools'
 import type { Message } from '#contracts/run/message'
 
 /** How an API wants a request: pieces of JSON text, each with the comma before it. */
@@ -79,19 +80,10 @@ export class BodyWriter {
 
   private toolsJson(tools: readonly ToolSpec[]): Buffer {
     if (tools.length === 0) return NOTHING
-    if (!isSameList(tools, this.lastTools)) {
+    if (!isSameOffer(tools, this.lastTools)) {
       this.lastTools = tools
       this.lastToolsJson = Buffer.from(this.form.tools(tools))
     }
     return this.lastToolsJson
   }
 }
-
-/** Every run makes a list of its own, out of the same parts. */
-const isSameList = (some: readonly ToolSpec[], others: readonly ToolSpec[]): boolean =>
-  some === others ||
-  (some.length === others.length &&
-    some.every((tool, index) => {
-      const other = others[index]
-      return tool.name === other?.name && tool.parameters === other.parameters && tool.description === other.description
-    }))

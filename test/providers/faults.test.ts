@@ -3,20 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { EventEnvelope } from '#test/kit/boot'
+import { type ChatTurn, startScriptedServer } from '#test/kit/chat-server'
+import type { ScriptedWire } from '#test/kit/chat-wire'
 import type { ModelServer } from '#test/kit/model-server'
-import { stream } from '#test/kit/model-stream'
-import {
-  bootWith,
-  broken,
-  CHAT,
-  MESSAGES,
-  RESPONSES,
-  type Reply,
-  refuse,
-  startProvider,
-  WIRES,
-  type WireCase,
-} from './wires.js'
+import { bootWith, CHAT, MESSAGES, RESPONSES, WIRES, type WireCase } from './wires.js'
 
 const undos: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -34,12 +24,12 @@ interface Played {
 
 /** Plays one run against providers with these scripts; the first is the one it asks for. */
 async function play(
-  scripts: readonly (readonly [WireCase, readonly Reply[]])[],
+  scripts: readonly (readonly [WireCase, readonly ChatTurn[]])[],
   request: Readonly<Record<string, unknown>> = {},
 ): Promise<Played> {
   const dir = await mkdtemp(join(tmpdir(), 'runwright-faults-'))
   undos.push(() => rm(dir, { recursive: true, force: true }))
-  const servers = await Promise.all(scripts.map(([wire, replies]) => startProvider(wire, replies)))
+  const servers = await Promise.all(scripts.map(([wire, turns]) => startScriptedServer(wire.scripted, { turns })))
   for (const server of servers) undos.push(() => server.close())
   const pairs = scripts.map(([wire], index) => [wire, servers[index] as ModelServer] as const)
   const live = await bootWith(pairs, { dir, settings: { retry_max_attempts: 2 } })
@@ -56,6 +46,12 @@ async function play(
       .join(''),
   }
 }
+
+const refuse = (status: number, errorMessage?: string, headers: ChatTurn['headers'] = {}): ChatTurn => ({
+  status,
+  headers,
+  ...(errorMessage !== undefined && { errorMessage }),
+})
 
 const FALLBACK = { allow_fallback: true }
 const WRITE = { name: 'write', arguments: { path: 'once.txt', content: 'once' } }
@@ -79,12 +75,12 @@ describe.each(WIRES.map(wire => [wire.name, wire] as const))('%s', (_, wire) => 
   })
 
   test('a connection reset before anything was shown is tried again', async () => {
-    const { end, servers } = await play([[wire, [response => void response.destroy(), { text: 'Hi.' }]]])
+    const { end, servers } = await play([[wire, [{ breakAfterChunks: 0 }, { text: 'Hi.' }]]])
     expect([end?.type, servers[0]?.calls.length]).toEqual(['run.completed', 2])
   })
 
   test('a connection reset within an answer fails the run; nothing of it is said twice', async () => {
-    const half = broken({ chunks: ['Half ', 'of a ', 'sentence'] }, 3, response => response.destroy())
+    const half = { chunks: ['Half ', 'of a ', 'sentence'], breakAfterChunks: 3 }
     const { end, shown, servers } = await play([[wire, [half, { text: 'Never.' }]]], FALLBACK)
     expect(end).toMatchObject({
       type: 'run.failed',
@@ -96,7 +92,7 @@ describe.each(WIRES.map(wire => [wire.name, wire] as const))('%s', (_, wire) => 
   })
 
   test('a stream that falls silent is given up as stalled', async () => {
-    const silent = broken({ chunks: ['Half ', 'of it'] }, 2, () => undefined)
+    const silent = { chunks: ['Half ', 'of it'], hang: true }
     const { end, servers } = await play([[wire, [silent]]])
     expect(end).toMatchObject({
       type: 'run.failed',
@@ -107,15 +103,8 @@ describe.each(WIRES.map(wire => [wire.name, wire] as const))('%s', (_, wire) => 
   })
 
   test('a garbled chunk fails the run rather than being read over', async () => {
-    const { end, shown } = await play([
-      [
-        wire,
-        [
-          (response, scripted) =>
-            void stream(response).end(`${scripted.frames({ text: 'Hi.' })[0]}${scripted.malformedFrame}`),
-        ],
-      ],
-    ])
+    const frames: ScriptedWire['frames'] = turn => [wire.scripted.frames(turn)[0] ?? '', wire.scripted.malformedFrame]
+    const { end, shown } = await play([[{ ...wire, scripted: { ...wire.scripted, frames } }, [{ text: 'Hi.' }]]])
     expect([end?.type, shown]).toEqual(['run.failed', ''])
   })
 
@@ -141,7 +130,7 @@ describe.each(WIRES.map(wire => [wire.name, wire] as const))('%s', (_, wire) => 
 
   test('a tool call that never ended is not executed', async () => {
     const turn = { toolCalls: [WRITE] }
-    const cut = broken(turn, wire.scripted.frames(turn).length - 1, response => response.destroy())
+    const cut = { ...turn, breakAfterChunks: wire.scripted.frames(turn).length - 1 }
     const { end, of } = await play([[wire, [cut]]])
     expect([end?.type, of('tool.call.started').length]).toEqual(['run.failed', 0])
   })

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { parsePicoUsd, priceOf, type Rates, toUsd } from '#contracts/run/cost'
+import { createRandom } from '#test/crash/random'
+import { startScriptedServer } from '#test/kit/chat-server'
 import type { ScriptedTurn, ScriptedUsage } from '#test/kit/chat-wire'
-import { bootWith, startProvider, WIRES } from './wires.js'
+import { bootWith, WIRES } from './wires.js'
 
 const undos: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -40,7 +42,7 @@ test.each(WIRES.flatMap(wire => [1, 2, 3].map(seed => [wire.name, seed, wire] as
   async (_, seed, wire) => {
     const dir = await mkdtemp(join(tmpdir(), 'runwright-five-'))
     undos.push(() => rm(dir, { recursive: true, force: true }))
-    const server = await startProvider(wire, TURNS, seed)
+    const server = await startScriptedServer(wire.scripted, { turns: TURNS }, createRandom(seed))
     undos.push(() => server.close())
     const live = await bootWith([[wire, server]], { dir, isDurable: true })
     undos.push(live.stop)

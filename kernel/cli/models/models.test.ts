@@ -1,16 +1,6 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { openProtocolServer, type ProtocolServerOptions } from '../testing/protocol-server.js'
+import { describe, expect, test } from 'vitest'
+import { serverWith } from '../testing/server-with.js'
 import { testEnvironment } from '../testing/test-environment.js'
-
-const servers: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close()
-})
-async function serverWith(options: Partial<ProtocolServerOptions>) {
-  const server = await openProtocolServer({ events: [{ type: 'run.completed' }], ...options })
-  servers.push(server)
-  return server
-}
 
 describe('models and providers', () => {
   const models = [
