@@ -8,7 +8,7 @@ import type { BubblewrapConfig } from './config.js'
 import { guardRedirects } from './git-redirect.js'
 import { type Ground, openGround } from './ground.js'
 import type { Lease } from './networks.js'
-import { misplacedMount, pinnedMounts, replaced, replacedRoot, rootPath } from './pinned-roots.js'
+import { directoryPath, misplacedMount, pinnedMounts, replaced, replacedRoot, rootPath } from './pinned-roots.js'
 import { NetworkProblem, type PrivateNetwork } from './private-network.js'
 import { environmentOf, findProgram, isExecutable, USUAL_PATH } from './program.js'
 import { real } from './real-path.js'
@@ -190,7 +190,7 @@ export class BubblewrapSandbox implements Sandbox {
       mounts,
       isHeld,
       hasNetwork: network !== undefined,
-      cwd: real(command.cwd) ?? command.cwd,
+      cwd: directoryPath(command.cwd, policy),
       env: { ...this.#environment, ...command.env },
       argv: command.argv,
       user: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },

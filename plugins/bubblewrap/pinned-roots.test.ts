@@ -63,6 +63,9 @@ const pinned = (more: Partial<SandboxPolicy> = {}): Partial<SandboxPolicy> => ({
   ...more,
 })
 
+/** Of one that began where the link led when it started: in its own view, where what is outside is covered. */
+const ASTRAY = 'cat: f: No such file or directory'
+
 /** What a command that reads and writes in its root came to. */
 async function outcome(policy: Partial<SandboxPolicy>, script = 'cat f; echo x >planted'): Promise<string> {
   const exit = await place.run(script, policy, { cwd: policy.root ?? place.root })
@@ -79,13 +82,14 @@ describe('a pinned root that another process swaps with a link', () => {
     async (_, to, more) => {
       symlinkSync(to || join(above, 'secret'), join(above, 'link'))
       await attack()
-      const seen = { inside: 0, outside: 0, refused: 0, other: 0 }
+      const seen = { inside: 0, outside: 0, refused: 0, astray: 0, other: 0 }
       const policy = pinned('writablePaths' in more ? { ...more, writablePaths: [join(above, 'ws/plan.md')] } : more)
       for (const end = performance.now() + ATTACK_MS; performance.now() < end; ) {
         const text = await outcome(policy)
         if (text.includes('OUTSIDE')) seen.outside++
         else if (text.startsWith('refused')) seen.refused++
         else if (text.includes('INSIDE')) seen.inside++
+        else if (text.trim() === ASTRAY) seen.astray++
         else seen.other++
       }
       expect(attacker?.exitCode).toBeNull()

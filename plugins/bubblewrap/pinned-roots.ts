@@ -10,6 +10,15 @@ import type { Mount } from './view.js'
 export const rootPath = (path: string, { isPinned }: SandboxPolicy): string | undefined =>
   isPinned ? path : real(path)
 
+/**
+ * Where a command starts, as a path for inside the sandbox. Below a pinned root it is left as it was said: resolved out
+ * here it would be what a root that is a link for this moment leads to, while the mounts are in order again.
+ */
+export function directoryPath(cwd: string, { isPinned, root, extraDirs }: SandboxPolicy): string {
+  if (isPinned && [root, ...extraDirs].some(dir => isBelow(cwd, dir))) return cwd
+  return real(cwd) ?? cwd
+}
+
 /** The first pinned root that is not its own real path any more. */
 export const replacedRoot = ({ root, extraDirs, isPinned }: SandboxPolicy): string | undefined =>
   isPinned ? [root, ...extraDirs].find(path => real(path) !== path) : undefined
