@@ -322,6 +322,56 @@ test('a hostile patch against a file of equal lines ends soon', () => {
   expect(performance.now() - started).toBeLessThan(1000)
 })
 
+test('blanks without end, and anchors without number, cost no more than others', async () => {
+  bench.put('wide.txt', `${' '.repeat(1_000_000)}x\n`.repeat(9))
+  bench.put('long.txt', 'x\n'.repeat(150_000))
+  const blanks = ' '.repeat(800_000)
+  const update = (path: string, ...lines: string[]) =>
+    apply({ patch: beginPatch(`*** Update File: ${path}`, ...lines) })
+  const started = performance.now()
+  expect(await update('long.txt', `@@ ${blanks}y`, '-z')).toMatchObject({ error: { code: 'patch_failed' } })
+  expect(await update('long.txt', '@@', `-z${blanks}`)).toMatchObject({ error: { code: 'patch_failed' } })
+  expect(await update('wide.txt', ...Array<string[]>(900).fill(['@@ x', '-q']).flat())).toMatchObject({
+    error: { code: 'patch_failed' },
+  })
+  expect(await update('long.txt', ...Array<string[]>(450).fill(['@@ nowhere', '@@ x']).flat(), '-z')).toMatchObject({
+    error: { code: 'patch_failed' },
+  })
+  expect(performance.now() - started).toBeLessThan(3000)
+})
+
+test('a file may hold the words that end a patch', async () => {
+  bench.put('doc.md', 'before\n*** End of File\n*** End Patch\nafter\n')
+  bench.put('b.txt', 'b\n')
+  const patch = beginPatch(
+    '*** Update File: doc.md',
+    '@@',
+    ' *** End of File',
+    ' *** End Patch',
+    '-after',
+    '+AFTER',
+    '*** Update File: b.txt',
+    '@@',
+    '-b',
+    '+B',
+  )
+  expect((await apply({ patch })).files).toHaveLength(2)
+  expect([bench.text('doc.md'), bench.text('b.txt')]).toEqual([
+    'before\n*** End of File\n*** End Patch\nAFTER\n',
+    'B\n',
+  ])
+})
+
+test('of two patches in one text none is dropped in silence', async () => {
+  bench.put('a.txt', 'a\n')
+  bench.put('b.txt', 'b\n')
+  const one = (name: string) => beginPatch(`*** Update File: ${name}.txt`, '@@', `-${name}`, '+new')
+  expect(await apply({ patch: `${one('a')}\n${one('b')}\n` })).toMatchObject({
+    error: { code: 'invalid_patch', message: expect.stringContaining('one patch') },
+  })
+  expect([bench.text('a.txt'), bench.text('b.txt')]).toEqual(['a\n', 'b\n'])
+})
+
 test('diffs shown are right at every place of a long file', async () => {
   const { describeChange } = await import('./change-diff.js')
   fc.assert(

@@ -247,6 +247,19 @@ describe('edit', () => {
     expect(outcome).toMatchObject({ error: { code: 'too_large' } })
   })
 
+  test('a text that nearly stands everywhere is looked for in one pass', async () => {
+    const nearly = `${'a'.repeat(200)}b${'a'.repeat(20_000)}`
+    bench.put('a.txt', 'a'.repeat(5_000_000))
+    const edit = (path: string, old_text: string) => bench.call('edit', { path, old_text, new_text: 'x' })
+    const started = performance.now()
+    expect(await edit('a.txt', nearly)).toMatchObject({ error: { code: 'not_found_in_file' } })
+    expect(performance.now() - started).toBeLessThan(2000)
+    bench.put('b.txt', `a${nearly}a\n${nearly}`)
+    expect(await edit('b.txt', nearly)).toMatchObject({ error: { code: 'ambiguous_match', matches: 2, lines: [1, 2] } })
+    expect(await edit('b.txt', `a\n${nearly}`)).toMatchObject({ replacements: 1 })
+    expect(bench.text('b.txt')).toBe(`a${nearly}x`)
+  })
+
   test('of two edits that know the same version one wins; without versions both do', async () => {
     bench.put('a.txt', 'one\ntwo\n')
     const { version } = await bench.call('read', { path: 'a.txt' })

@@ -1,3 +1,5 @@
+import { createFinder } from './find-text.js'
+
 const MAX_SEARCHED_CHARS = 1_000_000
 const MAX_CANDIDATES = 50
 const MAX_SHOWN_CHARS = 120
@@ -33,10 +35,14 @@ function sameLines(lines: readonly string[], start: number, wanted: readonly str
 }
 
 function partly(lines: readonly string[], first: string): string {
-  const at = lines.findIndex(line => line.includes(first))
+  const isIn = (part: string): ((line: string) => boolean) => {
+    const find = createFinder(part)
+    return line => find(line, 0) !== -1
+  }
+  const at = lines.findIndex(isIn(first))
   if (at !== -1) return `Its first line is only a part of line ${at + 1}: ${quote(lines[at] ?? '')}.`
-  const folded = first.toLowerCase()
-  const similar = lines.findIndex(line => line.toLowerCase().includes(folded))
+  const isLike = isIn(first.toLowerCase())
+  const similar = lines.findIndex(line => isLike(line.toLowerCase()))
   if (similar !== -1)
     return `Line ${similar + 1} is the same but for upper and lower case: ${quote(lines[similar] ?? '')}.`
   return 'No line is like its first line. Read the file again, it may be another one.'

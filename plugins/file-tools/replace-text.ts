@@ -1,4 +1,5 @@
 import { hasOnlyCrlf, lineNumberAt, MAX_EDITED_BYTES, withCrlf } from './file-text.js'
+import { createFinder } from './find-text.js'
 import { nearestLines } from './nearest-lines.js'
 import { failure, type ToolFailure } from './tool-error.js'
 
@@ -81,11 +82,8 @@ function choose(
 /** Where the text stands in the region, without overlaps; one more than is allowed at most. */
 function positions(text: string, part: string, { start, end }: Region): readonly number[] {
   const found: number[] = []
-  for (
-    let at = text.indexOf(part, start);
-    at !== -1 && at + part.length <= end;
-    at = text.indexOf(part, at + part.length)
-  ) {
+  const find = createFinder(part)
+  for (let at = find(text, start); at !== -1 && at + part.length <= end; at = find(text, at + part.length)) {
     found.push(at)
     if (found.length > MAX_MATCHES) break
   }

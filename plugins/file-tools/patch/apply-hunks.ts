@@ -4,11 +4,7 @@ import { type FileChange, fault, type Hunk, type HunkLine, type PatchFault } fro
 /** Line comparisons one file may cost; hostile patches end here instead of holding the daemon up. */
 const MAX_COMPARISONS = 1_000_000
 const MAX_LINES = 200_000
-
-type Compare = (a: string, b: string) => boolean
-const EXACTLY: Compare = (a, b) => a === b
-/** Models often lose trailing blanks and the line end of a last line. */
-const BUT_FOR_TRAILING_BLANKS: Compare = (a, b) => a === b || a.trimEnd() === b.trimEnd()
+const MAX_SHOWN_CHARS = 120
 
 /** Applies hunks in order. Each must fit exactly once near where it says it stands; kept lines stay as the file has them. */
 export function applyHunks(
@@ -37,22 +33,31 @@ export function applyHunks(
   return joinLines([...result, ...lines.slice(done)])
 }
 
+/** Every line is trimmed once, however often it is compared: a line may be long, and most of it blank. */
 class Search {
   #comparisons = 0
+  readonly #ended: () => readonly string[]
+  readonly #bare: () => readonly string[]
 
-  constructor(readonly lines: readonly string[]) {}
+  constructor(readonly lines: readonly string[]) {
+    this.#ended = once(() => lines.map(line => line.trimEnd()))
+    this.#bare = once(() => this.#ended().map(line => line.trimStart()))
+  }
 
   find(hunk: Hunk, from: number, drift: number): number | PatchFault {
     const old = hunk.lines.filter(line => line.op !== '+').map(line => line.text)
     let start = from
     for (const anchor of hunk.anchors) {
-      const at = this.lines.findIndex((line, index) => index >= start && line.trim() === anchor.trim())
-      if (at === -1) return fault(`there is no line ${JSON.stringify(anchor)}. Read the file again.`)
+      const at = this.#lineLike(anchor, start)
+      if (typeof at !== 'number') return at
       start = at + 1
     }
     if (old.length === 0) return this.#insertion(hunk, start)
-    for (const compare of [EXACTLY, BUT_FOR_TRAILING_BLANKS]) {
-      const fits = this.#fits(old, start, hunk, drift, compare)
+    const exactly = () => ({ old, lines: this.lines })
+    // Models often lose trailing blanks and the line end of a last line.
+    const butForTrailingBlanks = () => ({ old: old.map(line => line.trimEnd()), lines: this.#ended() })
+    for (const compared of [exactly, butForTrailingBlanks]) {
+      const fits = this.#fits(compared(), start, hunk, drift)
       if (!Array.isArray(fits)) return fits as number | PatchFault
       if (fits.length > 1)
         return fault(
@@ -62,9 +67,7 @@ class Search {
             .join(', ')}. Add more lines around it, or an "@@ <line above>" header.`,
         )
     }
-    return fault(
-      `the lines it expects are not there (first: ${JSON.stringify(old[0]?.trimEnd().slice(0, 120))}). Read the file again.`,
-    )
+    return fault(`the lines it expects are not there (first: ${shown(old[0]?.trimEnd())}). Read the file again.`)
   }
 
   #insertion(hunk: Hunk, start: number): number {
@@ -72,23 +75,27 @@ class Search {
     return hunk.anchors.length > 0 ? start : this.lines.length
   }
 
+  /** The first line from `start` on that is the same but for blanks around it. */
+  #lineLike(anchor: string, start: number): number | PatchFault {
+    const wanted = anchor.trim()
+    const lines = this.#bare()
+    for (let at = start; at < lines.length; at++) {
+      if (this.#comparisons++ > MAX_COMPARISONS) return TOO_LONG
+      if (lines[at] === wanted) return at
+    }
+    return fault(`there is no line ${shown(anchor)}. Read the file again.`)
+  }
+
   /** The one place; or the places, none or several. */
-  #fits(
-    old: readonly string[],
-    start: number,
-    hunk: Hunk,
-    drift: number,
-    compare: Compare,
-  ): number | PatchFault | readonly number[] {
-    const last = this.lines.length - old.length
-    if (hunk.isAtEnd) return last >= start && this.#fitsAt(old, last, compare) ? last : []
+  #fits(compared: Compared, start: number, hunk: Hunk, drift: number): number | PatchFault | readonly number[] {
+    const last = compared.lines.length - compared.old.length
+    if (hunk.isAtEnd) return last >= start && this.#fitsAt(compared, last) ? last : []
     const guess = hunk.line === undefined ? undefined : hunk.line + drift
-    if (guess !== undefined && guess >= start && guess <= last && this.#fitsAt(old, guess, compare)) return guess
+    if (guess !== undefined && guess >= start && guess <= last && this.#fitsAt(compared, guess)) return guess
     const found: number[] = []
     for (let at = start; at <= last; at++) {
-      if (this.#comparisons > MAX_COMPARISONS)
-        return fault('looking for it takes too long. Use smaller hunks with telling lines.')
-      if (this.#fitsAt(old, at, compare)) found.push(at)
+      if (this.#comparisons > MAX_COMPARISONS) return TOO_LONG
+      if (this.#fitsAt(compared, at)) found.push(at)
     }
     const [only] = found
     if (only !== undefined && found.length === 1) return only
@@ -98,11 +105,29 @@ class Search {
     return second !== undefined && Math.abs(near - guess) === Math.abs(second - guess) ? found : near
   }
 
-  #fitsAt(old: readonly string[], at: number, compare: Compare): boolean {
+  #fitsAt({ old, lines }: Compared, at: number): boolean {
     return old.every((line, index) => {
       this.#comparisons++
-      return compare(line, this.lines[at + index] ?? '\0')
+      return line === lines[at + index]
     })
+  }
+}
+
+/** What a hunk expects, and where it is looked for. */
+interface Compared {
+  readonly old: readonly string[]
+  readonly lines: readonly string[]
+}
+
+const TOO_LONG = fault('looking for it takes too long. Use smaller hunks with telling lines.')
+
+const shown = (text = ''): string => JSON.stringify(text.slice(0, MAX_SHOWN_CHARS))
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 

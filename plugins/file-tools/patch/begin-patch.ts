@@ -2,6 +2,7 @@ import { type FileChange, fault, type Hunk, type HunkLine, type PatchFault } fro
 
 const BEGIN = '*** Begin Patch'
 const END = '*** End Patch'
+const END_OF_FILE = '*** End of File'
 const HEADER = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 
 export const isBeginPatch = (text: string): boolean => text.trimStart().startsWith(BEGIN)
@@ -9,8 +10,11 @@ export const isBeginPatch = (text: string): boolean => text.trimStart().startsWi
 /** Reads the `*** Begin Patch` style. */
 export function parseBeginPatch(text: string): readonly FileChange[] | PatchFault {
   const lines = text.trim().replaceAll('\r\n', '\n').split('\n')
-  const end = lines.findIndex(line => line.trim() === END)
+  // A line of a file that says the same has a blank, "+" or "-" before it.
+  const end = lines.findIndex(line => line.trimEnd() === END)
   if (end === -1) return fault(`The patch does not end with "${END}". Send the whole patch.`)
+  if (lines.slice(end + 1).some(line => line.trimEnd() === BEGIN))
+    return fault(`A second "${BEGIN}" follows after "${END}". Put all files into one patch.`)
   const changes: FileChange[] = []
   let at = 1
   while (at < end) {
@@ -73,9 +77,9 @@ function parseHunks(body: readonly string[], firstLine: number): readonly Hunk[]
   for (const [index, line] of used.entries()) {
     if (line.startsWith('@@')) {
       close()
-      const anchor = line.replace(/^@@\s?/, '').replace(/\s*@@$/, '')
+      const anchor = anchorOf(line)
       if (anchor.trim() !== '' && !/^-\d+(,\d+)? \+\d+/.test(anchor)) anchors.push(anchor)
-    } else if (line.trim() === '*** End of File') isAtEnd = true
+    } else if (line.trimEnd() === END_OF_FILE) isAtEnd = true
     else if (line === '') lines.push({ op: ' ', text: '\n' })
     else if (line[0] === ' ' || line[0] === '-' || line[0] === '+')
       lines.push({ op: line[0], text: `${line.slice(1)}\n` })
@@ -86,4 +90,10 @@ function parseHunks(body: readonly string[], firstLine: number): readonly Hunk[]
   }
   close()
   return hunks
+}
+
+/** What stands behind the `@@`, and before a second one where there is one. */
+function anchorOf(line: string): string {
+  const text = line.replace(/^@@\s?/, '')
+  return text.endsWith('@@') ? text.slice(0, -2).trimEnd() : text
 }
