@@ -248,6 +248,17 @@ describe('a child run', () => {
     expect(run).toMatchObject({ prompt: 'Use the port.', parent_context_handoff: handoff(messages) })
   })
 
+  test('fields that mean nothing are no part of it', async () => {
+    await start()
+    const [message] = [{ index: 0, role: 'user', content: 'the port is 7' }]
+    const parent_context_handoff = { ...handoff([{ ...message, depth: 2 }]), parent_agent_id: 'a', depth: 1, more: {} }
+    const reply = await daemon.request('POST', '/v1/runs', { prompt: 'hi', parent_context_handoff })
+    expect(reply.status).toBe(202)
+    await daemon.events(reply.body.run_id)
+    const run = (await daemon.request('GET', `/v1/runs/${reply.body.run_id}`)).body
+    expect(run.parent_context_handoff).toEqual({ ...handoff([message!]), parent_agent_id: 'a' })
+  })
+
   test('keeps an intent of its own', async () => {
     await start()
     const request = { prompt: 'hi', agent_intent: 'general', parent_context_handoff: handoff([]) }
