@@ -82,8 +82,11 @@ function bounded(texts: readonly string[], maxChars: number): readonly string[] 
   return from === 0 ? pieces : [first, `[${from} pieces left out]`, ...rest.slice(from)]
 }
 
+/** Beginning and end of a long text. Half a character is in neither: providers refuse a request that holds one. */
 function cut(text: string, maxChars = MAX_PIECE_CHARS): string {
   if (text.length <= maxChars) return text
   const half = maxChars / 2
-  return `${text.slice(0, half)}\n[… ${text.length - maxChars} characters left out …]\n${text.slice(-half)}`
+  const start = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, '')
+  const end = text.slice(-half).replace(/^[\uDC00-\uDFFF]/, '')
+  return `${start}\n[… ${text.length - start.length - end.length} characters left out …]\n${end}`
 }

@@ -150,6 +150,20 @@ test('nothing to take out changes nothing', async () => {
   }
 })
 
+test('long texts are cut between characters: half a character is no valid request', async () => {
+  for (const shift of ['', 'x', 'xx', 'xxx']) {
+    const long = shift + '😀'.repeat(10_000)
+    const call = { id: 'a', name: 'bash', arguments: JSON.stringify({ command: long }) }
+    const talk = [user(long), { ...said(long, 'a'), tool_calls: [call] }, result('a', long), said('done')]
+    for (const mode of ['summarize', 'hybrid'] as const) {
+      const { run, questions } = openRun(talk)
+      await compact(run, { mode, keepLast: 1 }, CONFIG)
+      expect(questions[0]).toContain('characters left out')
+      expect(Buffer.from(questions[0] ?? '').toString()).toBe(questions[0])
+    }
+  }
+})
+
 test('a summary that fails leaves everything as it was', async () => {
   const { run } = openRun(TALK, new Error('model is down'))
   expect(await compact(run, { mode: 'summarize', keepLast: 2 }, CONFIG)).toEqual({
