@@ -38,7 +38,7 @@ export function composePrompt(prompt: ComposedPrompt, from: Ingredients): Compos
   ]
   return {
     ...prompt,
-    sections: [...prompt.sections, ...sections.filter(({ text }) => text.trim() !== '')],
+    sections: [...prompt.sections, ...sections.filter(({ text }) => text.trim() !== '').map(withoutMarks)],
     warnings: [...prompt.warnings, ...skills.warnings, ...(agentsFile.warning ? [agentsFile.warning] : [])],
     resolved: {
       ...prompt.resolved,
@@ -51,6 +51,12 @@ export function composePrompt(prompt: ComposedPrompt, from: Ingredients): Compos
     },
   }
 }
+
+/** A line that looks like the end or the beginning of a section gets a backslash: a file of the workspace ends none. */
+const withoutMarks = (section: PromptSection): PromptSection => ({
+  ...section,
+  text: section.text.replaceAll(/^[ \t]*\[(?=(?:END )?SECTION\b)/gm, '\\['),
+})
 
 /** A deployment with a prompt of its own gets an intent only where somebody asks for one. */
 function intentOf({ request, library, systemPrompt, defaultIntent }: Ingredients): string {
