@@ -5,6 +5,7 @@ import { Refused, refuse } from './refusal.js'
 
 /** More than this on top of what it unpacks to is not an honest compressed body. */
 const WIRE_SLACK_BYTES = 64 * 1024
+const FIRST_BYTES = 16 * 1024
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: () => createGunzip(),
@@ -51,16 +52,22 @@ export async function readBody(
   }
 }
 
+/** Copies into one buffer that grows: a list of chunks takes a hundred bytes for each, and a sender may send single bytes. */
 async function collect(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Body> {
-  const chunks: Uint8Array[] = []
+  let held = Buffer.alloc(Math.min(FIRST_BYTES, maxBytes))
   let total = 0
   for await (const chunk of source) {
-    const room = maxBytes - total
-    chunks.push(chunk.subarray(0, room))
-    total += Math.min(chunk.length, room)
-    if (chunk.length > room) return { bytes: Buffer.concat(chunks), isTruncated: true }
+    const kept = chunk.subarray(0, maxBytes - total)
+    if (total + kept.length > held.length) {
+      const larger = Buffer.alloc(Math.min(maxBytes, Math.max(2 * held.length, total + kept.length)))
+      larger.set(held.subarray(0, total))
+      held = larger
+    }
+    held.set(kept, total)
+    total += kept.length
+    if (kept.length < chunk.length) return { bytes: held.subarray(0, total), isTruncated: true }
   }
-  return { bytes: Buffer.concat(chunks), isTruncated: false }
+  return { bytes: held.subarray(0, total), isTruncated: false }
 }
 
 async function* atMost(source: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
