@@ -175,6 +175,11 @@ describe('commands', () => {
     ['FOO=1 /bin/rm x', 'FOO=1 /bin/rm x', ['rm x']],
     ['if true; then rm x; fi', 'if true; then rm x; fi', ['true', 'rm x']],
     ["a # it's", 'a', ['a']],
+    ['>log 2> err </dev/null rm x', '>log 2> err </dev/null rm x', ['rm x']],
+    ['coproc rm x', 'coproc rm x', ['rm x']],
+    [`$'rm' $"x"`, 'rm x', ['rm x']],
+    [`$'\\x72\\155' x`, 'rm x', ['rm x']],
+    [`echo $'\\'' ; rm x; echo ''`, "echo ' ; rm x; echo ", ["echo '", 'rm x', 'echo ']],
     ['', '', []],
   ])('%j', (command, text, parts) => {
     expect(parseShellCommand(command)).toEqual({ text, parts, isComplete: true })

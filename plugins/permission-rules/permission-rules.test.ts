@@ -68,6 +68,10 @@ describe('verdicts', () => {
     ['all parts allowed', [rule('ask', 'bash'), rule('allow', 'bash(git:*)')], 'git add . && git log x', undefined],
     ['a denied command before a quote left open', [rule('deny', 'bash(rm:*)')], "rm x\necho it's", 'deny'],
     ['a denied command before a backslash', [rule('ask', 'bash(rm:*)')], 'rm x \\', 'ask'],
+    ['a denied command behind a redirection', [rule('deny', 'bash(rm:*)')], '2>/dev/null rm x', 'deny'],
+    ['a denied command behind an escaped quote', [rule('deny', 'bash(rm:*)')], `$'\\'' ; rm x; echo '`, 'deny'],
+    ['two lines that read like one', [rule('ask', 'bash'), rule('allow', 'bash(echo rm x)')], 'echo\nrm x', 'ask'],
+    ['a line end in a word', [rule('ask', 'bash'), rule('allow', 'bash(echo a\nb)')], "echo 'a\nb'\n", undefined],
     ['a quote left open: allowed by no pattern', [rule('ask', 'bash'), rule('allow', 'bash(*)')], 'echo "', 'ask'],
   ])('bash: %s', async (_, rules, command, expected) => {
     expect(await judge(rules, bash, { command })).toBe(expected)

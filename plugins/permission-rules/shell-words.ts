@@ -10,7 +10,11 @@ export interface ShellCommand {
 
 const BLANK = /\s/
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
-const RESERVED: ReadonlySet<string> = new Set('if then elif else fi while until do done time ! { }'.split(' '))
+const RESERVED: ReadonlySet<string> = new Set('if then elif else fi while until do done time coproc ! { }'.split(' '))
+/** With its target, or before it. */
+const REDIRECTION = /^(?:\d+|\{\w+\})?(?:&>>?|<<<|<<-?|<>|<&|>&|>>|>\||<|>)(.*)$/s
+/** In `$'...'`: a character by its code, or one that stands for itself as far as rules care. */
+const ESCAPE = /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|([0-7]{1,3})|(.))/isy
 
 /** Splits a command into words as a shell does. */
 export function parseShellCommand(command: string): ShellCommand {
@@ -28,8 +32,23 @@ const join = ([first = '', ...rest]: readonly string[]): string => [baseName(fir
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1)
 
 function withoutPrefix(words: readonly string[]): readonly string[] {
-  const from = words.findIndex(word => !RESERVED.has(word) && !ASSIGNMENT.test(word))
-  return from < 0 ? [] : words.slice(from)
+  let from = 0
+  for (let word = words[0]; word !== undefined; word = words[from]) {
+    const target = REDIRECTION.exec(word)?.[1]
+    if (target === undefined && !RESERVED.has(word) && !ASSIGNMENT.test(word)) break
+    from += target === '' ? 2 : 1
+  }
+  return words.slice(from)
+}
+
+/** What an escape at `at` stands for, and where it ends; undefined at the end of the text. */
+function escapeAt(command: string, at: number): { readonly text: string; readonly end: number } | undefined {
+  ESCAPE.lastIndex = at
+  const [whole, hex, unicode, octal, other] = ESCAPE.exec(command) ?? []
+  if (whole === undefined) return undefined
+  const code = hex ?? unicode
+  const number = code !== undefined ? Number.parseInt(code, 16) : Number.parseInt(octal ?? '', 8)
+  return { text: other ?? String.fromCharCode(number), end: at + whole.length }
 }
 
 /** Not the `&` and `|` of a redirection: `2>&1`, `&> file`, `>| file`. */
@@ -45,7 +64,8 @@ interface Split {
   readonly commands: readonly (readonly string[])[]
   readonly isComplete: boolean
 }
-type Quote = '' | "'" | '"'
+/** `$`: the quote of `$'...'`, in which a backslash escapes. */
+type Quote = '' | "'" | '"' | '$'
 
 /** Words of the command; of each simple command in it when it is to be cut at operators. */
 function split(command: string, cutsAtOperators: boolean): Split {
@@ -69,9 +89,11 @@ function split(command: string, cutsAtOperators: boolean): Split {
   }
   for (let at = 0; at < command.length; at++) {
     const character = command[at] as string
-    if (quote === "'") {
+    if (quote === "'" || quote === '$') {
+      const escaped = quote === '$' && character === '\\' ? escapeAt(command, at) : undefined
       if (character === "'") quote = ''
-      else word = (word ?? '') + character
+      else word = (word ?? '') + (escaped?.text ?? character)
+      if (escaped) at = escaped.end - 1
     } else if (character === '\\') {
       isCut = at + 1 === command.length
       at++
@@ -91,6 +113,10 @@ function split(command: string, cutsAtOperators: boolean): Split {
     } else if (quote === '"') {
       if (character === '"') quote = ''
       else word = (word ?? '') + character
+    } else if (character === '$' && (command[at + 1] === "'" || command[at + 1] === '"')) {
+      quote = command[at + 1] === '"' ? '"' : '$'
+      word ??= ''
+      at++
     } else if (character === "'" || character === '"') {
       quote = character
       word ??= ''

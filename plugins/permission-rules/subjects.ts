@@ -31,13 +31,17 @@ export async function subjectOf(
 function commandSubject(command: unknown): Subject {
   if (typeof command !== 'string') return NOTHING
   const { text, parts, isComplete } = parseShellCommand(command)
+  // A line end between words ends a command, and reads like a blank.
+  const isOneLine = linesOf(command.trim()) === linesOf(text)
   return {
     // `git:*` allows no `git status; rm -rf .`: the wildcard must not swallow another command.
     isCoveredBy: ({ matches, hasWildcard }) =>
-      isComplete && matches(text) && (!hasWildcard || (parts.length > 0 && parts.every(part => matches(part)))),
+      isComplete && matches(text) && (hasWildcard ? parts.length > 0 && parts.every(part => matches(part)) : isOneLine),
     isTouchedBy: ({ matches }) => matches(text) || parts.some(part => matches(part)),
   }
 }
+
+const linesOf = (text: string): number => text.split('\n').length
 
 async function pathSubject(
   { tool, args }: PendingCall,
