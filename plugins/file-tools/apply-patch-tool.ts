@@ -186,13 +186,13 @@ function report(draft: Draft, versions: ReadonlyMap<string, string>, files: numb
   }
   return {
     path: draft.path,
-    action: isMoved ? 'move' : !before ? 'add' : after ? 'update' : 'delete',
+    action: isMoved ? 'move' : before ? (after ? 'update' : 'delete') : after ? 'add' : 'none',
     ...(isMoved && { moved_from: movedFrom.path }),
     replacements: draft.hunks,
     version: versions.get(draft.path) ?? (after ? before?.version : undefined) ?? '',
     diff: describeChange(draft.path, show(before?.bytes), show(after), shown),
     before_bytes: before?.bytes.length ?? 0,
     after_bytes: after?.length ?? 0,
-    changed: isMoved || !before || !after || Buffer.compare(before.bytes, after) !== 0,
+    changed: isMoved || (before && after ? Buffer.compare(before.bytes, after) !== 0 : before !== after),
   }
 }

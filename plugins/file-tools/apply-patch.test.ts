@@ -362,6 +362,12 @@ test('a file may hold the words that end a patch', async () => {
   ])
 })
 
+test('a file that a patch adds and deletes again was not changed', async () => {
+  const patch = beginPatch('*** Add File: dup', '+1', '*** Delete File: dup')
+  expect(await apply({ patch })).toMatchObject({ path: 'dup', action: 'none', changed: false, version: '' })
+  expect(existsSync(join(bench.root, 'dup'))).toBe(false)
+})
+
 test('of two patches in one text none is dropped in silence', async () => {
   bench.put('a.txt', 'a\n')
   bench.put('b.txt', 'b\n')

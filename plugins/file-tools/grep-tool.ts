@@ -26,7 +26,7 @@ const parameters = Type.Object({
 export const createGrepTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
   defineTool({
     name: 'grep',
-    description: `Search the lines of all files below path (default: the workspace root), or of one file. query is plain text unless regex is true. Files named in .gitignore, binary files and ${config.skippedFolders.join(', ')} are left out unless path names them.`,
+    description: `Search the lines of all files below path (default: the workspace root), or of one file. query is plain text unless regex is true. Files named in .gitignore, binary files, files above 50 MB and ${config.skippedFolders.join(', ')} are left out unless path names them.`,
     parameters,
     action: 'read',
     tags: ['file', 'search'],
