@@ -6,9 +6,12 @@ import type { ActiveRun } from '#contracts/run/active-run'
 import type { RunRequest } from '#contracts/run/request'
 import type { WorkspaceRoots } from '#contracts/tool/tool'
 
+/** What a sandbox has of its own: with the host's in its place, commands would see every process and its settings. */
+const KERNEL_DIRECTORIES = /^\/(?:proc|sys)(?:\/|$)|^\/dev$/
+
 /**
- * The request with the real paths of its directories. Refuses ones that are not absolute, not there, no directories, or
- * outside the operator's roots.
+ * The request with the real paths of its directories. Refuses ones that are not absolute, not there, no directories, the
+ * kernel's, or outside the operator's roots.
  */
 export async function withRealRoots(request: RunRequest, allowedRoots: readonly string[]): Promise<RunRequest> {
   const { workspace_path: path, extra_dirs: extra } = request
@@ -27,6 +30,7 @@ async function realDirectory(field: string, path: string, allowedRoots: readonly
   const found = real === undefined ? undefined : await stat(real).catch(() => undefined)
   if (real === undefined || !found) throw refuse(`there is no ${path}`)
   if (!found.isDirectory()) throw refuse(`${path} is not a directory`)
+  if (KERNEL_DIRECTORIES.test(real)) throw refuse(`${path} belongs to the kernel; a sandbox has its own`)
   if (allowedRoots.length === 0) return real
   const roots = await Promise.all(allowedRoots.map(root => realpath(root).catch(() => root)))
   if (!roots.some(root => real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)))

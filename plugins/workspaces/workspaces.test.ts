@@ -28,6 +28,11 @@ describe('the directories of a request', () => {
     ['/nowhere/at/all', 'there is no /nowhere/at/all'],
     ['/dev/null', '/dev/null is not a directory'],
     ['/tmp\0/x', 'must be an absolute path'],
+    ['/proc', '/proc belongs to the kernel'],
+    ['/proc/self', '/proc/self belongs to the kernel'],
+    ['/proc/self/task/..', '/proc/self/task/.. belongs to the kernel'],
+    ['/sys/kernel', '/sys/kernel belongs to the kernel'],
+    ['/dev', '/dev belongs to the kernel'],
   ])('%j is refused with its field', async (path, says) => {
     await expect(check({ workspace_path: path })).rejects.toMatchObject({
       code: 'invalid_request',
