@@ -204,6 +204,21 @@ describe('arguments', () => {
     })
   })
 
+  test('that do not go together are told so', async () => {
+    const { root, commit } = openRepository()
+    commit('first', { 'a.txt': 'one\n' })
+    commit('second', { 'a.txt': 'two\n' })
+    const call = await toolsOn(root, noSandbox())
+    for (const [tool, args] of [
+      ['git_diff', { staged: true, target: 'HEAD~1..HEAD' }],
+      ['git_diff_range', { from: 'HEAD~1..HEAD' }],
+    ] as const)
+      expect((await call(tool, args)).error).toMatchObject({
+        code: 'git_failed',
+        message: expect.stringMatching(/^git does not take these arguments together.*a\.\.b/),
+      })
+  })
+
   test('are never taken as options or magic', async () => {
     const { root, commit } = openRepository()
     commit('--all is a message', { '--output=x': '1\n', ':(top)a': '2\n', a: '3\n' })
