@@ -3,7 +3,7 @@ import type { ApprovalOption } from '#contracts/approval'
 const IDS = ['a', 'b', 'c']
 const MAX_LABEL_CHARS = 200
 const MAX_DESCRIPTION_CHARS = 2000
-const HEADING = /^##\s+approaches\s*#*\s*$/i
+const HEADING = /^##\s+approaches[\s#]*$/i
 const ITEM = /^(?:[-*+]|\d{1,3}[.)])\s+(\S.*)$/
 const SEPARATORS = [' — ', ' – ', ': ', ' - ']
 

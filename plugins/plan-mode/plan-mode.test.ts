@@ -148,6 +148,10 @@ describe('approaches', () => {
   })
   test('a plan without the section offers none', () => {
     expect(approachesOf('- One — first')).toEqual([])
+    expect(approachesOf('## Approaches ##\n- One')).toHaveLength(1)
+    const started = performance.now()
+    expect(approachesOf(`## approaches${' '.repeat(100_000)}x\n- One`)).toEqual([])
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 
