@@ -206,13 +206,13 @@ describe.each(Object.entries(WITHOUT))('without %s', (name, expected) => {
   })
 })
 
-test('without any provider a run fails with what to do', async () => {
-  live = await bootOnCopy({ without: ['fake', 'openai-compatible'] })
+test.each([
+  [['fake', 'openai-compatible', 'providers'], /nothing here can answer .*OPENAI_API_KEY/],
+  [['fake', 'openai-compatible'], /SVC_PROVIDER: there is no provider "fake"; there are anthropic/],
+])('without %j a run fails with what to do', async (without, words) => {
+  live = await bootOnCopy({ without })
   const { type, payload } = (await live.run('hi')).at(-1) ?? {}
-  expect([type, payload?.error]).toEqual([
-    'run.failed',
-    expect.stringMatching(/nothing here can answer .*OPENAI_API_KEY/),
-  ])
+  expect([type, payload?.error]).toEqual(['run.failed', expect.stringMatching(words)])
 })
 
 test('a database that is configured while no plugin keeps it is warned about', async () => {

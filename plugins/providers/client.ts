@@ -7,6 +7,8 @@ export interface ProviderClientParts {
   readonly open: () => ModelConnection
   /** Tells before a turn whether it is worth asking; undefined: always. */
   readonly check?: (signal: AbortSignal) => Promise<ModelFailure | undefined>
+  /** Says what to do about a failure, where the wire cannot know. */
+  readonly explain: (failure: ModelFailure) => ModelFailure
   /** Hears how each turn ended. */
   readonly onOutcome: (failure: ModelFailure | undefined) => void
 }
@@ -29,13 +31,15 @@ export class ProviderClient implements ModelClient {
 
   answer(request: ModelRequest, sink: ModelSink, signal: AbortSignal): Promise<ModelOutcome> {
     return this.#use(async () => {
-      const unreachable = await this.#parts.check?.(signal)
+      const { check, explain, onOutcome } = this.#parts
+      const unreachable = await check?.(signal)
       const outcome: ModelOutcome =
         unreachable === undefined
           ? await this.#connect().answer(request, sink, signal)
           : { kind: 'failed', failure: unreachable }
-      this.#parts.onOutcome(outcome.kind === 'failed' ? outcome.failure : undefined)
-      return outcome
+      const failure = outcome.kind === 'failed' ? explain(outcome.failure) : undefined
+      onOutcome(failure)
+      return failure === undefined ? outcome : { kind: 'failed', failure }
     })
   }
 

@@ -150,3 +150,35 @@ test('a local server that is not running is named before anything is sent', asyn
   })
   expect(opened.wire.calls).toEqual([])
 })
+
+test('of a refused key it is said whose it was and what to do, whatever the server says of it', async () => {
+  const wire = createSmallWire({
+    answer: () => ({
+      kind: 'failed',
+      failure: { category: 'auth', status: 401, message: 'acme.example answered 401' },
+    }),
+  })
+  const session = smallEntry('session', { token_source_required: true })
+  const local = smallEntry('local', { base_url: 'http://127.0.0.1:9/v1' })
+  opened = await openProviders(plugin, {
+    entries: { acme: smallEntry('acme'), session, local },
+    variables: ANYONE,
+    wires: [wire],
+  })
+  const { providers } = opened
+  const words = async (model: string) => {
+    const outcome = await askOnce(providers.resolve({ model }).candidates[0]!)
+    return outcome.kind === 'failed' ? outcome.failure.message : ''
+  }
+  providers.setCredential('session', () => ({ secret: 's' }))
+  const said401 = 'acme.example answered 401; provider '
+  expect(await words('acme-1')).toBe(
+    `${said401}acme: its key was refused; set another ACME_API_KEY, or PUT /v1/providers/acme/key`,
+  )
+  await providers.setKey('acme', 'given')
+  expect(await words('acme-1')).toBe(`${said401}acme: its key was refused; PUT /v1/providers/acme/key`)
+  expect(await words('local-1')).toBe(`${said401}local: it wants a key: PUT /v1/providers/local/key`)
+  expect(await words('session-1')).toBe(
+    `${said401}session: its session was refused; import it again: POST /v1/providers/session/import-subscription`,
+  )
+})

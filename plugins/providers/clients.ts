@@ -9,6 +9,8 @@ import type { Health } from './health.js'
 import { Reachability } from './reach.js'
 import type { Standing } from './standing.js'
 
+const UNAUTHORIZED = 401
+
 interface Opened {
   readonly client: ProviderClient
   readonly provider: Provider
@@ -78,8 +80,23 @@ export class Clients {
       provider: name,
       open: () => this.#open(provider),
       ...(reach && { check: (signal: AbortSignal) => reach.check(signal) }),
+      explain: failure => this.#explained(provider, failure),
       onOutcome: (failure: ModelFailure | undefined) => this.health.ranWith(provider, failure),
     })
+  }
+
+  /** The provider as it stands: models change under a client that stays. */
+  #now(provider: Provider): Provider {
+    return this.standing.directory.find(provider.name) ?? provider
+  }
+
+  /** Of a refused key a server cannot say where it came from. */
+  #explained(provider: Provider, failure: ModelFailure): ModelFailure {
+    if (failure.category !== 'auth' || failure.status !== UNAUTHORIZED) return failure
+    return {
+      ...failure,
+      message: `${failure.message}; provider ${provider.name}: ${this.standing.whenRefused(provider)}`,
+    }
   }
 
   #open(provider: Provider): ModelConnection {
@@ -103,7 +120,7 @@ export class Clients {
       headers: entry.headers ?? {},
       modelPrefix: entry.model_prefix ?? '',
       traits: (model): ModelTraits => {
-        const now = this.standing.directory.find(name) ?? provider
+        const now = this.#now(provider)
         const { entry: known } = models.about(now, model)
         return {
           api: known.api ?? '',

@@ -58,19 +58,29 @@ export class Credentials {
 
   /** What a request to this address is sent with. Undefined: there is nothing that belongs there. */
   for(name: string, address: string): CredentialSource | undefined {
+    return this.#find(name, address)?.source
+  }
+
+  /** The variable whose key requests are sent with; undefined: another credential, or none. */
+  variableOf({ name, address }: Provider): string | undefined {
+    return address && this.#find(name, address.url)?.variable
+  }
+
+  #find(name: string, address: string): { readonly source: CredentialSource; readonly variable?: string } | undefined {
     const key = this.state.keys.get(name)
-    if (key?.address === address) return () => ({ secret: key.secret })
+    if (key?.address === address) return { source: () => ({ secret: key.secret }) }
     const laid = this.directory.overlays.findLast(
       overlay => own(overlay.credentials, name) !== undefined && this.#addressOf(overlay, name) === address,
     )
-    if (laid !== undefined) return own(laid.credentials, name)
+    const source = own(laid?.credentials, name)
+    if (source !== undefined) return { source }
     const below = this.directory.underneath(name)
     if (below?.address?.url !== address) return undefined
     const session = this.#sessions.get(name)
-    if (session !== undefined) return session
+    if (session !== undefined) return { source: session }
     const { api_key_env: variable, token_source_required: isSession } = below.entry
     const secret = variable === undefined || isSession ? undefined : this.variable(variable)?.trim()
-    return secret ? () => ({ secret }) : undefined
+    return variable !== undefined && secret ? { source: () => ({ secret }), variable } : undefined
   }
 
   /** Where an overlay's credential for a provider belongs; undefined while another overlay hides it. */

@@ -43,6 +43,9 @@ async function openAcme(more: object = {}) {
   }
 }
 
+const REFUSED =
+  'key refused; provider acme: its key was refused; set another ACME_API_KEY, or PUT /v1/providers/acme/key'
+
 test('runs tell whether a key is good; a busy provider says nothing about it', async () => {
   const { now, turn, health } = await openAcme()
   expect(health()).toEqual([
@@ -54,10 +57,10 @@ test('runs tell whether a key is good; a busy provider says nothing about it', a
   expect(health()[0]).toEqual(['acme', 'unverified', undefined])
   now.turn = refused
   await turn()
-  expect(health()[0]).toEqual(['acme', 'failed', 'key refused'])
+  expect(health()[0]).toEqual(['acme', 'failed', REFUSED])
   now.turn = busy
   await turn()
-  expect(health()[0]).toEqual(['acme', 'failed', 'key refused'])
+  expect(health()[0]).toEqual(['acme', 'failed', REFUSED])
   now.turn = undefined
   await turn()
   expect(health()[0]).toEqual(['acme', 'ok', undefined])
@@ -68,7 +71,7 @@ test('a list that can be read does not clear a refused key, a new key does', asy
   now.turn = refused
   await turn()
   await providers.fetchModels('acme', new AbortController().signal)
-  expect(health()[0]).toEqual(['acme', 'failed', 'key refused'])
+  expect(health()[0]).toEqual(['acme', 'failed', REFUSED])
   await providers.setKey('acme', 'new')
   expect(health()[0]).toEqual(['acme', 'unverified', undefined])
   await providers.fetchModels('acme', new AbortController().signal)

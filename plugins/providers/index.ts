@@ -47,9 +47,10 @@ export const plugin = definePlugin({
     scope.defer(() => clients.close())
     const providers = new Registry({ standing, resolver, clients, health, keys, state })
     scope.provide(PROVIDERS, providers)
-    scope.tap('providerResolving', (request, run) => answerers(providers, standing, request, run), {
-      stage: STAGE.normal,
-    })
+    for (const isLast of [false, true]) {
+      const stage = isLast ? STAGE.last + 1 : STAGE.normal
+      scope.tap('providerResolving', (...run) => answerers({ providers, standing, isLast }, ...run), { stage })
+    }
     scope.routes(providerRoutes(providers, new Checks(standing, clients, health, scope.signal)))
   },
 })

@@ -105,7 +105,7 @@ test('a base URL is told without what follows its `?`, for that may be a secret'
   const held = providers.resolve({ model: 'acme-1' }).candidates[0]!
   providers.overlay({ providers: { acme: { ...remote, base_url: 'https://two.example/v1?token=hidden' } } })
   expect(opened.try({ model: 'acme-1' })).toBe(
-    'provider acme cannot be asked: its key was given for another base URL than https://two.example/v1; give it one for this: PUT /v1/providers/acme/key',
+    'model "acme-1": provider acme cannot be asked: its key was given for another base URL than https://two.example/v1; give it one for this: PUT /v1/providers/acme/key',
   )
   const undo = providers.overlay({
     providers: { acme: { ...remote, base_url: 'https://three.example/v1?token=hidden' } },
@@ -181,7 +181,7 @@ test('away from this machine a provider without the key of its address cannot be
   await opened.providers.setKey('acme', 'given')
   const undo = opened.providers.overlay({ providers: { acme: { ...entry, base_url: 'https://elsewhere.example' } } })
   expect(opened.try({ model: 'acme-1' })).toBe(
-    'provider acme cannot be asked: its key was given for another base URL than https://elsewhere.example; ' +
+    'model "acme-1": provider acme cannot be asked: its key was given for another base URL than https://elsewhere.example; ' +
       'give it one for this: PUT /v1/providers/acme/key',
   )
   await opened.providers.setKey('acme', 'for-elsewhere')

@@ -53,7 +53,7 @@ test('a run goes where its model is, under the id an alias leads to', async () =
 test('a missing key is named with its variable, and a session with its import', async () => {
   const { try: ask } = await withKeys('openai')
   expect(ask({ model: 'opus' })).toBe(
-    'provider anthropic cannot be asked: set ANTHROPIC_API_KEY, or PUT /v1/providers/anthropic/key',
+    'model "opus": provider anthropic cannot be asked: set ANTHROPIC_API_KEY, or PUT /v1/providers/anthropic/key',
   )
   expect(ask({ model: 'code-1' })).toMatch(
     /session cannot be asked: .*POST \/v1\/providers\/session\/import-subscription/,
@@ -62,7 +62,9 @@ test('a missing key is named with its variable, and a session with its import', 
 
 test('an id with a slash is the aggregator’s, with or without a key, unless somebody else is asked by name', async () => {
   const { try: ask } = await withKeys('openai')
-  expect(ask({ model: 'acme/thing' })).toMatch(/openrouter cannot be asked: set OPENROUTER_API_KEY/)
+  expect(ask({ model: 'acme/thing' })).toMatch(
+    /"acme\/thing" \(ids with a \/ are openrouter's, unless provider_name .*openrouter cannot be asked: set OPENROUTER_API_KEY/,
+  )
   expect(ask({ model: 'meta/llama-4' })).toMatch(/OPENROUTER_API_KEY/)
   expect(ask({ model: 'acme/thing', provider_name: 'openai' })).toEqual(['openai acme/thing'])
 })
@@ -86,7 +88,10 @@ test('a provider that is asked by name gets the id it knows', async () => {
 
 test('what nobody knows is refused with what it may have meant, and so are providers', async () => {
   const { try: ask } = await withKeys('openai')
-  expect(ask({ model: 'gtp-mini' })).toMatch(/"gtp-mini"; did you mean gpt-mini.*provider_name/)
+  expect(ask({ model: 'gtp-mini' })).toBe(
+    'model: no provider here is known to have "gtp-mini". Did you mean gpt-mini (openai)? "runwright models" (GET /v1/models) ' +
+      'lists what is known; to send it all the same, name its provider in provider_name.',
+  )
   expect(ask({ model: 'loop' })).toMatch(/no provider here is known to have "loop"/)
   expect(ask({ model: 'constructor' })).toMatch(/known to have "constructor"/)
   expect(ask({ provider_name: 'opnai' })).toMatch(
@@ -95,7 +100,7 @@ test('what nobody knows is refused with what it may have meant, and so are provi
   expect(String(ask({ model: 'x'.repeat(100_000) })).length).toBeLessThan(400)
 })
 
-test('what nobody knows is refused as such as soon as one provider is set up, and left to the bare client before', async () => {
+test('what nobody knows is refused as such, and while no provider is set up that is said too', async () => {
   const resolve = async (variables: Readonly<Record<string, string>>) => {
     await opened?.close()
     const anthropic = { ...ENTRIES.anthropic!, base_url_env: 'ANTHROPIC_BASE_URL' }
@@ -104,15 +109,13 @@ test('what nobody knows is refused as such as soon as one provider is set up, an
       config: { model: 'gpt-mini' },
       variables,
     })
-    const asked = opened.hooks.providerResolving.promise({ model: 'nobody-has-it' } as never, {} as never)
-    return asked.then(
-      candidates => candidates,
-      ({ message }: Error) => message,
-    )
+    return opened.hooks.providerResolving
+      .promise({ model: 'nobody-has-it' } as never, {} as never)
+      .catch(({ message }: Error) => message)
   }
-  const refusal = /no provider here is known to have "nobody-has-it"/
+  const refusal = /^(?=.*no provider here is known to have "nobody-has-it")(?!.*No provider is configured)/
   // Keyless local servers of the catalog may or may not be there.
-  expect(await resolve({})).toBeUndefined()
+  expect(await resolve({})).toMatch(/"nobody-has-it".*No provider is configured yet: "runwright providers"/)
   expect(await resolve({ ANTHROPIC_API_KEY: 'k' })).toMatch(refusal)
   expect(await resolve({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' })).toMatch(refusal)
   expect(await resolve({ ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' })).toMatch(refusal)
@@ -176,10 +179,24 @@ test('the default model decides who answers by default', async () => {
   expect((await withKeys('openai', { model: 'brand-new' })).try({})).toEqual(['openai brand-new'])
   await opened?.close()
   expect((await withKeys('groq', { model: 'brand-new' })).try({})).toMatch(
-    /OPENAI_API_KEY, or OPENAI_BASE_URL .*SVC_PROVIDER=fake/,
+    /^no provider here .* default model "brand-new".*SVC_MODEL to a model of groq, .*OPENAI_API_KEY/,
   )
   await opened?.close()
-  expect((await withKeys('groq')).try({})).toMatch(/set OPENAI_API_KEY.*or choose a model of groq.*SVC_MODEL/)
+  expect((await withKeys('', { model: 'gtp-mini' })).try({})).toMatch(
+    /Did you mean gpt-mini \(openai\)\? Set SVC_MODEL .*"runwright providers".*OPENAI_BASE_URL .*SVC_PROVIDER=fake/,
+  )
+  await opened?.close()
+  expect((await withKeys('groq')).try({})).toBe(
+    'the default model "gpt-mini" is one of openai, and openai cannot be asked: set OPENAI_API_KEY, or ' +
+      'PUT /v1/providers/openai/key; or set SVC_MODEL to a model of groq, which can be asked',
+  )
+})
+
+test('while nothing is configured the refusal says so first, and that other providers will do', async () => {
+  const { try: ask } = await withKeys('')
+  expect(ask({})).toMatch(
+    /^no model provider is configured: the default model "gpt-mini" is one of openai.*set OPENAI_API_KEY.*SVC_MODEL.*"runwright providers"/,
+  )
 })
 
 test('SVC_PROVIDER answers whoever names nobody else, and what it does not have is still found', async () => {

@@ -3,7 +3,8 @@ import type { ModelWish, Resolution } from '#contracts/model/providers'
 import { DEFAULT } from './catalogs.js'
 import type { ProvidersConfig } from './config.js'
 import type { Provider } from './directory.js'
-import { type OwnServer, routeModel } from './route.js'
+import { noModel, unaskedDefault, unaskedModel, unknownDefault, unknownModel } from './refusals.js'
+import { type OwnServer, type Route, routeModel } from './route.js'
 import type { Standing } from './standing.js'
 
 /** Answers for everybody, whatever is asked. */
@@ -61,23 +62,15 @@ export class Resolver {
     const own = this.#ownServer(true)
     const route = routeModel(model, standing.routable(), own)
     if (route) {
-      const found = this.#at(route.provider, route.model)
-      return found.kind === 'target' ? found : this.#withChoice(found)
+      const provider = standing.directory.find(route.provider)
+      const missing = provider && standing.missing(provider)
+      if (missing === undefined) return this.#at(route.provider, route.model)
+      return refuse(unaskedDefault(model, route.provider, missing, standing.scene), route.provider)
     }
     // The vendor's own server may have a model nobody here knows yet; what else could have been meant?
     const { bare } = standing
-    return bare && standing.isConfigured(bare) ? this.#at(bare.name, model) : refuse(nothingSet(), DEFAULT)
-  }
-
-  /** Tells who could answer, were one of their models the default. */
-  #withChoice(found: Refused): Aim {
-    const ready = this.standing.ready()
-    if (ready.length === 0) return found
-    const hint = `or choose a model of ${ready.join(' or ')}, which can be asked: set SVC_MODEL`
-    const failure = new Failure('not_configured', `${found.failure.message}; ${hint}`, {
-      details: found.failure.details,
-    })
-    return { ...found, failure }
+    if (bare && standing.isConfigured(bare)) return this.#at(bare.name, model)
+    return refuse(unknownDefault(model, standing.scene), DEFAULT)
   }
 
   #pinned(wish: ModelWish): Target | undefined {
@@ -119,8 +112,17 @@ export class Resolver {
     const id = chosen && standing.fit(chosen, model)
     if (chosen && id !== undefined) return this.#at(chosen.name, id)
     const route = routeModel(model, standing.routable(), this.#ownServer(false))
-    if (route) return this.#at(route.provider, route.model)
-    return chosen ? this.#at(chosen.name, model) : refuse(standing.unknownModel(model), undefined)
+    if (route) return this.#routed(model, route)
+    return chosen ? this.#at(chosen.name, model) : refuse(unknownModel(model, standing.scene), undefined)
+  }
+
+  #routed(model: string, route: Route): Aim {
+    const { standing } = this
+    const provider = standing.directory.find(route.provider)
+    const missing = provider && standing.missing(provider)
+    if (provider === undefined || missing === undefined) return this.#at(route.provider, route.model)
+    const isBySlash = standing.models.idOf(provider, model) === undefined
+    return refuse(unaskedModel(model, route.provider, missing, isBySlash), route.provider)
   }
 
   /** The server that answers by default, asked for this very model. */
@@ -171,16 +173,6 @@ export class Resolver {
     return isOwn ? { provider: bare.name, takesSlashes } : undefined
   }
 }
-
-const noModel = () => new Failure('not_configured', 'no model is configured: set SVC_MODEL or `model` on the run')
-
-const nothingSet = () =>
-  new Failure(
-    'not_configured',
-    'no model provider is configured: set SVC_MODEL to a model of GET /v1/models and the key variable of its provider, or ' +
-      'OPENAI_API_KEY, or OPENAI_BASE_URL to an OpenAI-compatible server (a local one needs no key), or ' +
-      'SVC_PROVIDER=fake with SVC_FAKE_TURNS=<turns file>',
-  )
 
 const refuse = (failure: Failure, from: string | undefined): Aim => ({ kind: 'refused', failure, from })
 

@@ -4,7 +4,7 @@ import { withoutPrefix } from './canonical.js'
 import type { Credentials } from './credentials.js'
 import type { Directory, Provider } from './directory.js'
 import type { Models } from './models.js'
-import { nearNames } from './near.js'
+import type { Scene } from './refusals.js'
 import type { Routable } from './route.js'
 
 /** The provider that answers when only a key is set, and the host that is its vendor's own. */
@@ -38,6 +38,17 @@ export class Standing {
     const isOwnAddress = below?.address?.url === address.url
     const variable = isOwnAddress ? below.entry.api_key_env : undefined
     return variable === undefined ? `give it a key: ${put}` : `set ${variable}, or ${put}`
+  }
+
+  /** What to do when its server did not take what it was asked with. */
+  whenRefused(provider: Provider): string {
+    const { name } = provider
+    const put = `PUT /v1/providers/${name}/key`
+    if (!this.credentials.has(provider)) return `it wants a key: ${put}`
+    if (this.credentials.sessionOf(provider) !== undefined)
+      return `its session was refused; import it again: POST /v1/providers/${name}/import-subscription`
+    const variable = this.credentials.variableOf(provider)
+    return `its key was refused; ${variable === undefined ? '' : `set another ${variable}, or `}${put}`
   }
 
   /** A `Failure` when it cannot be asked. */
@@ -120,13 +131,14 @@ export class Standing {
     return new Failure('invalid_request', `${field}: there is no provider "${name.slice(0, 100)}"; ${known}`)
   }
 
-  unknownModel(model: string): Failure {
-    const names = this.shown().flatMap(one => [...this.models.ids(one), ...Object.keys(one.entry.aliases ?? {})])
-    const near = nearNames(model, [...new Set(names)])
-    const guess = near.length === 0 ? 'GET /v1/models lists what is known' : `did you mean ${near.join(' or ')}?`
-    return new Failure(
-      'invalid_request',
-      `model: no provider here is known to have "${model.slice(0, 100)}"; ${guess} To send it all the same, say to whom with provider_name`,
-    )
+  /** What a refusal tells of this deployment. */
+  get scene(): Scene {
+    return { ready: this.ready(), known: () => this.#known() }
+  }
+
+  *#known(): Iterable<readonly [string, string]> {
+    for (const provider of this.shown())
+      for (const name of [...this.models.ids(provider), ...Object.keys(provider.entry.aliases ?? {})])
+        yield [name, provider.name]
   }
 }

@@ -6,12 +6,18 @@ import type { RunRequest } from '#contracts/run/request'
 import { DEFAULT } from './catalogs.js'
 import type { Standing } from './standing.js'
 
+interface AnswererParts {
+  readonly providers: Pick<Providers, 'resolve'>
+  readonly standing: Standing
+  readonly isLast: boolean
+}
+
 /**
- * Who answers a run. No opinion where nothing at all is configured here: a wire's own client has settings of its own.
+ * Who answers a run. No opinion where nothing at all is configured here: a wire's own client has settings of its own. With
+ * `isLast` nobody else is left to ask, and what there is to do is said.
  */
 export async function answerers(
-  providers: Pick<Providers, 'resolve'>,
-  standing: Standing,
+  { providers, standing, isLast }: AnswererParts,
   request: RunRequest,
   run: ActiveRun,
 ): Promise<readonly ModelCandidate[] | undefined> {
@@ -19,7 +25,7 @@ export async function answerers(
     try {
       return providers.resolve(request)
     } catch (error) {
-      if (isFailure(error) && mayLeave(standing, request, error.details.provider)) return undefined
+      if (!isLast && isFailure(error) && mayLeave(standing, request, error.details.provider)) return undefined
       throw error
     }
   })()
