@@ -108,4 +108,6 @@ export interface ModelCandidate {
   readonly maxOutputTokens?: number
   /** Absent: unknown, taken to accept what is sent. */
   readonly modalities?: readonly string[]
+  /** False: the model cannot call tools, and its client sends none. Absent: unknown, taken to call them. */
+  readonly callsTools?: boolean
 }

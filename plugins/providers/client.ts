@@ -7,6 +7,8 @@ export interface ProviderClientParts {
   readonly open: () => ModelConnection
   /** Tells before a turn whether it is worth asking; undefined: always. */
   readonly check?: (signal: AbortSignal) => Promise<ModelFailure | undefined>
+  /** Makes of a request what the model behind it takes. */
+  readonly shape: (request: ModelRequest) => ModelRequest
   /** Says what to do about a failure, where the wire cannot know. */
   readonly explain: (failure: ModelFailure) => ModelFailure
   /** Hears how each turn ended. */
@@ -31,11 +33,11 @@ export class ProviderClient implements ModelClient {
 
   answer(request: ModelRequest, sink: ModelSink, signal: AbortSignal): Promise<ModelOutcome> {
     return this.#use(async () => {
-      const { check, explain, onOutcome } = this.#parts
+      const { check, shape, explain, onOutcome } = this.#parts
       const unreachable = await check?.(signal)
       const outcome: ModelOutcome =
         unreachable === undefined
-          ? await this.#connect().answer(request, sink, signal)
+          ? await this.#connect().answer(shape(request), sink, signal)
           : { kind: 'failed', failure: unreachable }
       const failure = outcome.kind === 'failed' ? explain(outcome.failure) : undefined
       onOutcome(failure)

@@ -8,6 +8,7 @@ import type { Provider } from './directory.js'
 import type { Health } from './health.js'
 import { Reachability } from './reach.js'
 import type { Standing } from './standing.js'
+import { withoutTools } from './without-tools.js'
 
 const UNAUTHORIZED = 401
 
@@ -80,6 +81,8 @@ export class Clients {
       provider: name,
       open: () => this.#open(provider),
       ...(reach && { check: (signal: AbortSignal) => reach.check(signal) }),
+      shape: request =>
+        this.standing.models.callsTools(this.#now(provider), request.model) ? request : withoutTools(request),
       explain: failure => this.#explained(provider, failure),
       onOutcome: (failure: ModelFailure | undefined) => this.health.ranWith(provider, failure),
     })

@@ -57,6 +57,11 @@ export class Models {
     }
   }
 
+  /** False: it is known that it cannot. */
+  callsTools({ entry }: Provider, id: string): boolean {
+    return own(entry.models, id)?.tool_calling !== false
+  }
+
   /** By id. */
   list(provider: Provider): readonly KnownModel[] {
     return this.ids(provider).map(id => this.about(provider, id))

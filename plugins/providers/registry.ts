@@ -59,7 +59,10 @@ export class Registry implements Providers {
 
   resolve(wish: ModelWish): Resolution {
     const { targets, warning } = this.parts.resolver.resolve(wish)
-    return { candidates: targets.map(target => this.#candidate(target)), ...(warning && { warning }) }
+    const [first, ...others] = targets.map(target => this.#candidate(target))
+    // Half-way through its work a run has no use for a model that can only talk.
+    const able = first?.callsTools === false ? others : others.filter(({ callsTools }) => callsTools !== false)
+    return { candidates: first === undefined ? [] : [first, ...able], ...(warning && { warning }) }
   }
 
   async fetchModels(name: string, signal: AbortSignal): Promise<ListedModels> {
@@ -117,6 +120,7 @@ export class Registry implements Providers {
       ...(entry.context_window !== undefined && { contextWindow: entry.context_window }),
       ...(entry.max_output_tokens !== undefined && { maxOutputTokens: entry.max_output_tokens }),
       ...(entry.modalities !== undefined && { modalities: entry.modalities }),
+      ...(entry.tool_calling !== undefined && { callsTools: entry.tool_calling }),
     }
   }
 

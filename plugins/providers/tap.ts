@@ -31,6 +31,7 @@ export async function answerers(
   })()
   if (resolution === undefined) return undefined
   const { candidates, warning } = resolution
+  const [first] = candidates
   if (warning && !run.isResumed)
     run.emit('prompt.warning', {
       code: warning.code,
@@ -38,6 +39,11 @@ export async function answerers(
       ...(warning.from !== undefined && { from_provider: warning.from }),
       to_provider: warning.to,
       reason: warning.reason,
+    })
+  if (first?.callsTools === false && !run.isResumed)
+    run.emit('prompt.warning', {
+      code: 'model_without_tools',
+      message: `${first.model} of ${first.provider} cannot call tools: this run is answered without any`,
     })
   return candidates
 }

@@ -54,13 +54,13 @@ export const MESSAGES: WireCase = {
 
 export const WIRES = [CHAT, RESPONSES, MESSAGES]
 
-/** Boots a daemon whose providers are these servers. */
+/** Boots a daemon whose providers are these servers. `config` is added to its configuration file. */
 export async function bootWith(
   servers: readonly (readonly [WireCase, ModelServer])[],
-  options: BootOptions & { readonly dir: string },
+  options: BootOptions & { readonly dir: string; readonly config?: string },
 ): Promise<Booted> {
   const configFile = join(options.dir, 'providers.toml')
-  await writeFile(configFile, CONFIG)
+  await writeFile(configFile, `${CONFIG}${options.config ?? ''}`)
   return boot({
     configFile,
     ...options,
