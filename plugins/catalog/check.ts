@@ -8,8 +8,8 @@ import { type Mistake, refuseCatalog } from './mistake.js'
 import { isTable } from './read-json.js'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-/** Asks for what answers by default, whatever that is. */
-const RESERVED = 'default'
+/** Ask for what answers by default, whatever that is, and for the turns of a file. */
+const RESERVED: ReadonlySet<string> = new Set(['default', 'fake'])
 const MOST_PER_PROVIDER = 20
 
 export type Entries = Readonly<Record<string, ProviderEntry>>
@@ -32,7 +32,7 @@ const withModels = (draft: ProviderDraft): ProviderDraft =>
 
 function shapeMistakes(name: string, { entry, file, path, isShipped }: ProviderDraft): readonly Mistake[] {
   if (isShipped) return []
-  if (!NAME.test(name) || name === RESERVED)
+  if (!NAME.test(name) || RESERVED.has(name))
     return [{ file, field: path.replace(/\.$/, ''), why: `"${name.slice(0, 64)}" cannot be a provider's name` }]
   if (Value.Check(ProviderEntry, entry)) return []
   const mistakes = new Map<string, Mistake>()

@@ -49,6 +49,7 @@ test.each<[string, unknown, RegExp]>([
   ['providers as a list', { catalog_version: '1', providers: [] }, /providers: it must be an object/],
   ['a name that is none', { catalog_version: '1', providers: { 'a b': acme } }, /"a b" cannot be a provider's name/],
   ['a reserved name', { catalog_version: '1', providers: { default: acme } }, /"default" cannot be/],
+  ['the name of the fake provider', { catalog_version: '1', providers: { fake: acme } }, /"fake" cannot be/],
   ['no base_url', withAcme({ base_url: undefined }), /providers\.acme\.base_url: /],
   ['a base_url of another scheme', withAcme({ base_url: 'ftp://x' }), /providers\.acme\.base_url: .*http/],
   ['a password in base_url', withAcme({ base_url: 'https://u:p@x.example' }), /base_url: .*password/],

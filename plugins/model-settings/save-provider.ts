@@ -17,8 +17,8 @@ export interface ProviderDraft {
 }
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-/** Means something else where a provider is named. */
-const TAKEN: ReadonlySet<string> = new Set(['default'])
+/** Mean something else where a provider is named. */
+const TAKEN: ReadonlySet<string> = new Set(['default', 'fake'])
 const STANDARD_PROTOCOL = 'openai_compat'
 
 /**
