@@ -40,7 +40,7 @@ export const plugin = definePlugin({
     const resolver = new Resolver(standing, config)
     const keys = new KeyRing({ state, records: scope.use(RECORDS), secret: config.keySecret, log })
     await keys.load()
-    checkDefault(standing, resolver, config, log)
+    scope.routes(checkDefault(standing, resolver, config, log))
 
     const health = new Health(state, Date.now)
     const clients = new Clients(standing, health, state, Date.now)

@@ -1,3 +1,4 @@
+import type { RoutePlugin } from '#contracts/http'
 import type { PluginLog } from '#contracts/plugin'
 import type { ProvidersConfig } from './config.js'
 import type { Resolver } from './resolve.js'
@@ -8,14 +9,24 @@ const FAKE = 'fake'
 
 /**
  * Looks at what runs will get that wish nothing. A provider nobody knows refuses the start; one that cannot be asked yet is
- * only warned about, for a key may still be given.
+ * only warned about, for a key may still be given. It adds no route: it looks when routes are put together, since by then
+ * every plugin has opened, and those that add providers have added theirs.
  */
 export function checkDefault(
   standing: Standing,
   resolver: Resolver,
   { provider }: Pick<ProvidersConfig, 'provider'>,
   log: PluginLog,
-): void {
+): RoutePlugin {
+  let isDone = false
+  return async () => {
+    // Routes are put together again whenever another plugin changes; that starts nothing here.
+    if (!isDone) check(standing, resolver, provider, log)
+    isDone = true
+  }
+}
+
+function check(standing: Standing, resolver: Resolver, provider: string, log: PluginLog): void {
   if (provider === FAKE) return
   if (provider !== '' && standing.directory.find(provider) === undefined)
     throw standing.unknownProvider('SVC_PROVIDER', provider)

@@ -225,3 +225,34 @@ test('without plugins/providers there is nothing to set', async () => {
   const reply = await bench.request('GET', '/v1/model-settings')
   expect([reply.status, reply.body.error.code]).toEqual([501, 'not_implemented'])
 })
+
+test('a provider that was added here may be the default of the deployment; one that is gone refuses the start', async () => {
+  acme.models = [{ id: 'acme-1' }]
+  const first = await boot({ environment: { SVC_LIVE_MODELS: 'false' } })
+  await first.request('POST', ACTION, { name: 'acme', base_url: acme.url, protocol: 'echo', api_key: KEY })
+  await first.request('POST', `${ACTION}/acme/fetch`)
+  const { dir } = first
+  await first.daemon.stop()
+
+  const settings = { provider: 'acme', model: 'acme-1' }
+  const second = await boot({ dir, settings, environment: { SVC_LIVE_MODELS: 'false' } })
+  expect(await last(second, {})).toMatchObject({ payload: { output: 'from acme' } })
+  // A reload of others is no start: what was taken away is told to runs.
+  await second.request('DELETE', `${ACTION}/acme`)
+  await second.edit('todos', 'index.js', 'definePlugin({', 'definePlugin({ /* touched */')
+  await second.daemon.sync()
+  expect(await last(second, {})).toMatchObject({
+    payload: { error: expect.stringMatching(/SVC_PROVIDER: there is no/) },
+  })
+  await second.daemon.stop()
+
+  await expect(boot({ dir, settings })).rejects.toThrow(/plugin providers: SVC_PROVIDER: there is no provider "acme"/)
+}, 60_000)
+
+test('the name of the fake provider is not to be had', async () => {
+  const bench = await boot()
+  expect(await bench.request('POST', ACTION, { name: 'fake', base_url: acme.url })).toMatchObject({
+    status: 400,
+    body: { error: { code: 'invalid_request', message: expect.stringContaining('name: this name is taken') } },
+  })
+})
