@@ -31,6 +31,8 @@ export interface CarriedState {
   readonly seen: Map<string, Observation>
   /** Digest of the secret whose stored keys are in `keys`; undefined before any were read. */
   readUnder: string | undefined
+  /** Providers whose stored key that secret does not open. */
+  locked: ReadonlySet<string>
 }
 
 export const createCarriedState = (): CarriedState => ({
@@ -39,4 +41,5 @@ export const createCarriedState = (): CarriedState => ({
   learned: new Map(),
   seen: new Map(),
   readUnder: undefined,
+  locked: new Set(),
 })

@@ -15,7 +15,7 @@ export class Credentials {
 
   constructor(
     private readonly directory: Directory,
-    private readonly state: Pick<CarriedState, 'keys'>,
+    private readonly state: Pick<CarriedState, 'keys' | 'locked'>,
     private readonly variable: (name: string) => string | undefined,
   ) {}
 
@@ -48,6 +48,11 @@ export class Credentials {
   hasStrayKey({ name, address }: Provider): boolean {
     const key = this.state.keys.get(name)
     return key !== undefined && key.address !== address?.url
+  }
+
+  /** A key is stored for it that cannot be read. */
+  hasLockedKey({ name }: Provider): boolean {
+    return this.state.locked.has(name)
   }
 
   /** A server on this machine, or one that says so, takes requests without a key. */

@@ -24,6 +24,8 @@ export interface KeyRingParts {
   readonly log: PluginLog
 }
 
+type Row = { readonly key: string; readonly value: KeyRecord }
+
 /** Keys given over the API: in memory, and encrypted in the records where the deployment has a secret for that. */
 export class KeyRing {
   readonly #state: CarriedState
@@ -36,18 +38,21 @@ export class KeyRing {
   }
 
   /**
-   * Brings back what was stored, unless it is there already. Never rejects: what cannot be read is logged and stays where
-   * it is, and its providers have no key.
+   * Brings back what was stored, unless it is there already, and stores anew what is there and not stored under this secret.
+   * Never rejects: what cannot be read is logged and stays where it is, and its providers have no key.
    */
   async load(): Promise<void> {
     const { secret, records, log } = this.parts
     const under = digestOf(secret)
+    // Without a secret the database is not even opened.
     if (this.#records === undefined || this.#state.readUnder === under) return
     if (!records.isDurable('state'))
       log.warn({}, 'provider keys have a secret but no database to be kept in: they end with this process')
     try {
       const rows = await this.#records.scan({ tenantId: DEFAULT_TENANT, limit: MOST_KEYS + 1 })
-      if (rows.length > 0) this.#unlock(rows, await this.#sealOf())
+      const { keys } = this.#state
+      const kept = new Set(rows.length > 0 ? this.#unlock(rows, await this.#sealOf()) : [])
+      for (const [name, { secret: key, address }] of keys) if (!kept.has(name)) await this.#keep(name, key, address)
       this.#state.readUnder = under
     } catch (error) {
       log.error({ error: messageOf(error) }, 'stored provider keys cannot be read; give them again')
@@ -65,28 +70,35 @@ export class KeyRing {
       )
     if (!this.#state.keys.has(name) && this.#state.keys.size >= MOST_KEYS)
       throw new Failure('invalid_request', `no more than ${MOST_KEYS} providers can have keys`)
-    if (this.#records !== undefined) {
-      const sealed = (await this.#sealOf()).close(secret, aboutOf(name, address))
-      await this.#records.put(DEFAULT_TENANT, OF + name, { address, sealed })
-    }
+    await this.#keep(name, secret, address)
     this.#state.keys.set(name, { secret, address })
+    this.#state.locked = new Set([...this.#state.locked].filter(other => other !== name))
     this.#state.keyChanges.set(name, (this.#state.keyChanges.get(name) ?? 0) + 1)
   }
 
-  #unlock(rows: readonly { readonly key: string; readonly value: KeyRecord }[], seal: Seal): void {
+  async #keep(name: string, key: string, address: string): Promise<void> {
+    if (this.#records === undefined) return
+    const sealed = (await this.#sealOf()).close(key, aboutOf(name, address))
+    await this.#records.put(DEFAULT_TENANT, OF + name, { address, sealed })
+  }
+
+  /** Names of the providers whose stored key the seal opens. What is in memory is newer than what is stored. */
+  #unlock(rows: readonly Row[], seal: Seal): readonly string[] {
+    const { keys } = this.#state
+    const opened: string[] = []
     const locked: string[] = []
     for (const { key, value } of rows) {
+      if ('salt' in value) continue
       const name = key.slice(OF.length)
-      if ('salt' in value || this.#state.keys.has(name)) continue
       const secret = seal.open(value.sealed, aboutOf(name, value.address))
+      if (secret !== undefined) opened.push(name)
+      if (keys.has(name)) continue
       if (secret === undefined) locked.push(name)
-      else this.#state.keys.set(name, { secret, address: value.address })
+      else keys.set(name, { secret, address: value.address })
     }
-    if (locked.length > 0)
-      this.parts.log.error(
-        { providers: locked },
-        'stored provider keys were encrypted with another secret than SVC_PROVIDER_KEYS_SECRET now holds, or are damaged: put the old one back, or give the keys again',
-      )
+    this.#state.locked = new Set(locked)
+    if (locked.length > 0) this.parts.log.error({ providers: locked }, OTHER_SECRET)
+    return opened
   }
 
   #sealOf(): Promise<Seal> {
@@ -109,6 +121,10 @@ export class KeyRing {
     return Seal.from(this.parts.secret, salt)
   }
 }
+
+const OTHER_SECRET =
+  'stored provider keys were encrypted with another secret than SVC_PROVIDER_KEYS_SECRET now holds, or are damaged: put the ' +
+  'old one back, or give the keys again (PUT /v1/providers/{name}/key)'
 
 /** A record that is moved to another provider or address cannot be opened there. */
 const aboutOf = (name: string, address: string): string => JSON.stringify(['provider-key', name, address])

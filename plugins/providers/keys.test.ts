@@ -7,7 +7,9 @@ import { createMemoryRecords } from '#kernel/storage/memory-records'
 import { memoryLog } from '#test/kit/memory-log'
 import { askOnce, type OpenProviders, openProviders, smallEntry } from '#test/kit/open-providers'
 import { said } from '#test/kit/small-wire'
+import { type CarriedState, createCarriedState } from './carried.js'
 import { plugin } from './index.js'
+import { KeyRing } from './key-ring.js'
 
 /** A server that notes the headers of every request. */
 interface Listener {
@@ -236,7 +238,9 @@ test('another secret opens nothing, says so without a key, and takes new ones', 
   await (await openWith(records, SECRET)).providers.setKey('acme', 'sk-very-secret')
   await opened?.close()
   const live = await openWith(records, 'another secret', logged)
-  expect(live.try({ model: 'acme-1' })).toMatch(/acme cannot be asked/)
+  expect(live.try({ model: 'acme-1' })).toMatch(
+    /acme cannot be asked: its stored key cannot be read with SVC_PROVIDER_KEYS_SECRET as it is now; put the old secret back, or set ACME_API_KEY, or PUT/,
+  )
   expect(logged.filter(({ level }) => level === 'error')).toEqual([
     {
       level: 'error',
@@ -248,6 +252,32 @@ test('another secret opens nothing, says so without a key, and takes new ones', 
   expect(JSON.stringify(logged)).not.toContain('sk-very-secret')
   await live.providers.setKey('acme', 'sk-new')
   expect(live.try({ model: 'acme-1' })).toEqual(['acme acme-1'])
+})
+
+test('a secret that changes while the daemon runs costs no key: what is in memory is stored under the new one', async () => {
+  const records = createMemoryRecords()
+  const state = createCarriedState()
+  const ring = async (secret: string, of: CarriedState) => {
+    const logged: Record<string, unknown>[] = []
+    const keys = new KeyRing({ state: of, records, secret, log: memoryLog(logged) })
+    await keys.load()
+    return { keys, words: logged.filter(({ level }) => level === 'error').map(({ message }) => message) }
+  }
+  await (await ring('', state)).keys.set('early', 'sk-early', 'https://early.example')
+  await (await ring('first', state)).keys.set('acme', 'sk-acme', 'https://acme.example')
+  expect((await ring('second', state)).words).toEqual([])
+
+  const restarted = createCarriedState()
+  expect((await ring('second', restarted)).words).toEqual([])
+  expect(restarted.keys).toEqual(
+    new Map([
+      ['acme', { secret: 'sk-acme', address: 'https://acme.example' }],
+      ['early', { secret: 'sk-early', address: 'https://early.example' }],
+    ]),
+  )
+  const old = createCarriedState()
+  expect((await ring('first', old)).words).toEqual([expect.stringContaining('another secret')])
+  expect([old.keys.size, [...old.locked]]).toEqual([0, ['acme', 'early']])
 })
 
 test('a stored key that was changed, or moved to another provider or address, opens for nobody', async () => {

@@ -37,7 +37,10 @@ export class Standing {
     const below = this.directory.underneath(name)
     const isOwnAddress = below?.address?.url === address.url
     const variable = isOwnAddress ? below.entry.api_key_env : undefined
-    return variable === undefined ? `give it a key: ${put}` : `set ${variable}, or ${put}`
+    const todo = variable === undefined ? `give it a key: ${put}` : `set ${variable}, or ${put}`
+    return this.credentials.hasLockedKey(provider)
+      ? `its stored key cannot be read with SVC_PROVIDER_KEYS_SECRET as it is now; put the old secret back, or ${todo}`
+      : todo
   }
 
   /** What to do when its server did not take what it was asked with. */
