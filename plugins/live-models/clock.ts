@@ -1,3 +1,5 @@
+import { sleep } from '#contracts/sleep'
+
 /** Time and chance, as the refreshing sees them. */
 export interface Clock {
   /** Monotonic milliseconds. */
@@ -11,15 +13,5 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   random: Math.random,
-  sleep: (ms, signal) =>
-    new Promise(resolve => {
-      if (signal.aborted) return resolve()
-      const wake = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      const timer = setTimeout(wake, ms)
-      signal.addEventListener('abort', wake)
-    }),
+  sleep: (ms, signal) => sleep(ms, signal).catch(() => undefined),
 }

@@ -9,6 +9,7 @@ import type {
   ModelSink,
 } from '#contracts/model/client'
 import type { Providers } from '#contracts/model/providers'
+import { sleep } from '#contracts/sleep'
 import type { SummarizeConfig } from './config.js'
 import { type GivenMessage, recordOf } from './record.js'
 
@@ -112,24 +113,9 @@ async function askTwice(
   if (first.kind === 'answered' || first.failure.category !== 'retryable') return first
   const waitMs = Math.max(SHORTEST_WAIT_MS, first.failure.retryAfterMs ?? 0)
   if (performance.now() + waitMs >= endsAtMs) return first
-  await pause(waitMs, signal)
+  await sleep(waitMs, signal)
   return client.answer(request, IGNORED, signal)
 }
-
-/** Rejects at once when the signal fires. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 
 function modelRequest(
   { config, prompt }: Summarizer,
