@@ -218,11 +218,11 @@ test('a refused key shows in the health of its provider; a check asks those that
       .map((row: { health: string; health_error?: string }) => [row.health, row.health_error])
   }
   expect(await healthOf('/v1/providers')).toEqual([
-    ['failed', 'acme says 401'],
+    ['failed', expect.stringMatching(/^acme says 401; provider acme: .*PUT \/v1\/providers\/acme\/key$/)],
     ['unverified', undefined],
   ])
   expect(await healthOf('/v1/providers?check=true')).toEqual([
-    ['failed', 'acme says 401'],
+    ['failed', expect.stringMatching(/^acme says 401; provider acme: .*PUT \/v1\/providers\/acme\/key$/)],
     ['ok', undefined],
   ])
 })

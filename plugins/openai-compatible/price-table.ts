@@ -2,7 +2,10 @@ import type { ModelCandidate } from '#contracts/model/client'
 
 type ModelFacts = Pick<ModelCandidate, 'rates' | 'contextWindow' | 'maxOutputTokens' | 'modalities'>
 
-/** What is known of the service's default models; any other model is unpriced until a catalog knows it. */
+/**
+ * What is known of the service's default models where there is no catalog (`config/minimal.toml`), so that a cost ceiling
+ * holds there too; any other model is unpriced. A test holds it to what the catalog says.
+ */
 export const KNOWN_MODELS: ReadonlyMap<string, ModelFacts> = new Map([
   [
     'gpt-4.1-mini',

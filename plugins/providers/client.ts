@@ -46,7 +46,10 @@ export class ProviderClient implements ModelClient {
   }
 
   fetchModels(signal: AbortSignal): Promise<FetchedModels> {
-    return this.#use(() => this.#connect().fetchModels(signal))
+    return this.#use(async () => {
+      const fetched = await this.#connect().fetchModels(signal)
+      return fetched.kind === 'listed' ? fetched : { kind: 'failed', failure: this.#parts.explain(fetched.failure) }
+    })
   }
 
   /** Retired, and nothing is open. */

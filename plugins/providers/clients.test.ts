@@ -177,7 +177,9 @@ test('of a refused key it is said whose it was and what to do, whatever the serv
   )
   await providers.setKey('acme', 'given')
   expect(await words('acme-1')).toBe(`${said401}acme: its key was refused; PUT /v1/providers/acme/key`)
-  expect(await words('local-1')).toBe(`${said401}local: it wants a key: PUT /v1/providers/local/key`)
+  expect(await words('local-1')).toBe(
+    `${said401}local: it wants a key: set LOCAL_API_KEY, or PUT /v1/providers/local/key`,
+  )
   expect(await words('session-1')).toBe(
     `${said401}session: its session was refused; import it again: POST /v1/providers/session/import-subscription`,
   )

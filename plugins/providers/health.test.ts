@@ -149,7 +149,7 @@ test('a list that cannot be had is a failure with its reason', async () => {
   now.list = { kind: 'listed', body: { data: [] } }
   expect(await reason('acme')).toEqual(['other', 'acme lists no models that can be read'])
   now.list = { kind: 'failed', failure: refused }
-  expect(await reason('acme')).toEqual(['auth', 'key refused'])
+  expect(await reason('acme')).toEqual(['auth', REFUSED])
   expect(await reason('bolt')).toEqual(['auth', expect.stringContaining('set BOLT_API_KEY')])
   expect(await reason('nobody')).toEqual(['auth', expect.stringContaining('there is no provider "nobody"')])
 })

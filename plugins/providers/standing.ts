@@ -33,21 +33,27 @@ export class Standing {
     const put = `PUT /v1/providers/${name}/key`
     if (this.credentials.hasStrayKey(provider))
       return `its key was given for another base URL than ${shownUrl(address.url)}; give it one for this: ${put}`
-    // The variable's key belongs to the address of catalog and variable.
-    const below = this.directory.underneath(name)
-    const isOwnAddress = below?.address?.url === address.url
-    const variable = isOwnAddress ? below.entry.api_key_env : undefined
+    const variable = this.#ownVariable(provider)
     const todo = variable === undefined ? `give it a key: ${put}` : `set ${variable}, or ${put}`
     return this.credentials.hasLockedKey(provider)
       ? `its stored key cannot be read with SVC_PROVIDER_KEYS_SECRET as it is now; put the old secret back, or ${todo}`
       : todo
   }
 
+  /** The variable whose key belongs to where it stands: to the address of catalog and variable. */
+  #ownVariable({ name, address }: Provider): string | undefined {
+    const below = this.directory.underneath(name)
+    return address !== undefined && below?.address?.url === address.url ? below.entry.api_key_env : undefined
+  }
+
   /** What to do when its server did not take what it was asked with. */
   whenRefused(provider: Provider): string {
     const { name } = provider
     const put = `PUT /v1/providers/${name}/key`
-    if (!this.credentials.has(provider)) return `it wants a key: ${put}`
+    if (!this.credentials.has(provider)) {
+      const own = this.#ownVariable(provider)
+      return `it wants a key: ${own === undefined ? '' : `set ${own}, or `}${put}`
+    }
     if (this.credentials.sessionOf(provider) !== undefined)
       return `its session was refused; import it again: POST /v1/providers/${name}/import-subscription`
     const variable = this.credentials.variableOf(provider)
