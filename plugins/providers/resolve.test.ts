@@ -239,7 +239,15 @@ test.each(['ftp://x.example', 'x.example', 'https://user:hunter2@x.example'])(
   async address => {
     const { try: ask, app } = await withKeys('openai', {}, { OPENAI_BASE_URL: address })
     expect(ask({})).toMatch(/openai cannot be asked: its base URL, from OPENAI_BASE_URL, must be an absolute/)
-    expect((await app.inject('/v1/providers')).body).not.toContain('hunter2')
+    const { body } = await app.inject('/v1/providers')
+    expect(body).not.toContain('hunter2')
+    expect(JSON.parse(body).providers).toContainEqual(
+      expect.objectContaining({
+        name: 'openai',
+        configured: false,
+        missing: expect.stringContaining('OPENAI_BASE_URL'),
+      }),
+    )
   },
 )
 

@@ -17,6 +17,7 @@ const ModelRow = Type.Object({
 const ProviderRow = Type.Object({
   name: Type.String(),
   configured: Type.Boolean({ description: 'It can be asked.' }),
+  missing: Type.Optional(Type.String({ description: 'What to do so that it can be asked.' })),
   api_key_env: Type.String({ description: 'Variable that holds its key; empty: it has none.' }),
   auth_type: Type.Union([Type.Literal('api_key'), Type.Literal('subscription')]),
   base_url: Type.String(),
@@ -103,10 +104,12 @@ function modelRow({ id, provider, aliases, entry }: ModelView) {
   }
 }
 
-function providerRow({ name, entry, baseUrl, isConfigured, health, healthError }: ProviderView, modelCount: number) {
+function providerRow(view: ProviderView, modelCount: number) {
+  const { name, entry, baseUrl, isConfigured, missing, health, healthError } = view
   return {
     name,
     configured: isConfigured,
+    ...(missing !== undefined && { missing }),
     api_key_env: entry.api_key_env ?? '',
     auth_type: entry.token_source_required ? ('subscription' as const) : ('api_key' as const),
     // What cannot be read as an address might hold a password.

@@ -8,6 +8,8 @@ import { table } from '../render/table.js'
 interface ProviderRow {
   readonly name: string
   readonly configured: boolean
+  /** What to do so that it can be asked. */
+  readonly missing?: string
   readonly api_key_env?: string
   readonly auth_type?: string
   readonly base_url?: string
@@ -35,10 +37,11 @@ export async function listProviders(terminal: Terminal, options: ListProvidersOp
       provider.base_url ?? '',
       provider.configured ? '' : missingText(provider),
     ])
-    const faults = providers.filter(({ configured, health_error: fault }) => configured && fault)
-    return `${table(['PROVIDER', 'CONFIGURED', 'REACHABLE', 'MODELS', 'BASE URL', 'TO USE IT'], rows)}${faults
-      .map(({ name, health_error: fault }) => `\n${name}: ${plainLine(fault ?? '')}\n`)
-      .join('')}`
+    const notes = providers.flatMap(provider => {
+      const note = provider.configured ? provider.health_error : oddlyMissing(provider)
+      return note ? [`\n${provider.name}: ${plainLine(note)}\n`] : []
+    })
+    return `${table(['PROVIDER', 'CONFIGURED', 'REACHABLE', 'MODELS', 'BASE URL', 'TO USE IT'], rows)}${notes.join('')}`
   })
 }
 
@@ -46,7 +49,16 @@ const HEALTH: Readonly<Record<string, string>> = { ok: 'yes', failed: 'no', unve
 
 const healthText = ({ health = 'unverified' }: ProviderRow): string => HEALTH[health] ?? health
 
-function missingText({ name, auth_type: kind, api_key_env: variable }: ProviderRow): string {
+/** A key or a session, which a command of ours brings. */
+const USUAL = /^(?:set|give it a key|import)\b/
+
+/** What it lacks, where that is more than a key or a session. */
+const oddlyMissing = ({ missing = '' }: ProviderRow): string | undefined =>
+  missing === '' || USUAL.test(missing) ? undefined : missing
+
+function missingText(provider: ProviderRow): string {
+  const { name, auth_type: kind, api_key_env: variable } = provider
+  if (oddlyMissing(provider)) return 'see below'
   if (kind === 'subscription') return `runwright providers import ${name}`
   return variable ? `set ${variable}` : `runwright providers key ${name}`
 }

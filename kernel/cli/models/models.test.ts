@@ -12,6 +12,8 @@ describe('models and providers', () => {
     { name: 'bolt', configured: true, base_url: 'https://bolt.example', health: 'failed', health_error: 'key refused' },
     { name: 'cord', configured: false, api_key_env: 'CORD_KEY', auth_type: 'api_key', health: 'unconfigured' },
     { name: 'dial', configured: false, auth_type: 'subscription', health: 'unconfigured' },
+    { name: 'echo', configured: false, api_key_env: 'ECHO_KEY', missing: 'its base URL must be absolute' },
+    { name: 'fern', configured: false, api_key_env: 'FERN_KEY', missing: 'set FERN_KEY, or PUT it' },
   ]
   const answering = () =>
     serverWith({
@@ -43,8 +45,12 @@ acme      yes         yes        1       https://acme.example/v1
 bolt      yes         no                 https://bolt.example
 cord      no                                                      set CORD_KEY
 dial      no                                                      runwright providers import dial
+echo      no                                                      see below
+fern      no                                                      set FERN_KEY
 
 bolt: key refused
+
+echo: its base URL must be absolute
 `)
     expect(server.seen.at(-1)?.path).toBe('/v1/providers?check=true')
   })
