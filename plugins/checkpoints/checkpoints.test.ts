@@ -84,6 +84,33 @@ describe('the port', () => {
   })
 })
 
+describe('a run that is over', () => {
+  const over = (isResumed = false) => ({ id: 'run_a', tenantId: 't', isResumed })
+
+  test('waits for nothing: what its owner could not settle expires, and nothing of other runs', async () => {
+    const checkpoints = store()
+    const { id } = await checkpoints.open('t', draft)
+    const other = await checkpoints.open('t', { ...draft, run_id: 'run_b' })
+    await checkpoints.expire(over())
+    expect((await checkpoints.read('t', id))?.status).toBe('expired')
+    expect((await checkpoints.read('t', other.id))?.status).toBe('pending')
+  })
+
+  test('keeps how its pauses ended, and is looked at once', async () => {
+    const records = createMemoryRecords()
+    const { id } = await new StoredCheckpoints(records, () => 0).open('t', draft)
+    const later = new StoredCheckpoints(records, () => 0)
+    await later.expire(over())
+    expect((await later.read('t', id))?.status).toBe('pending')
+    await later.expire(over(true))
+    expect((await later.read('t', id))?.status).toBe('expired')
+    const settled = await later.open('t', { ...draft, call_id: 'c2' })
+    await later.settle('t', settled.id, 'approved')
+    await later.expire(over())
+    expect((await later.read('t', settled.id))?.status).toBe('approved')
+  })
+})
+
 describe('the routes', () => {
   async function open(given: CheckpointDraft, change: (records: Records) => Partial<Records> = () => ({})) {
     const runs = onceRuns()

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { definePlugin } from '#contracts/plugin'
+import { definePlugin, STAGE } from '#contracts/plugin'
 import { CEILINGS, CHECKPOINTS, RECORDS, RUN_STORE, RUNS } from '#contracts/ports'
 import { checkpointRoutes } from './routes.js'
 import { StoredCheckpoints } from './stored-checkpoints.js'
@@ -15,6 +15,8 @@ export const plugin = definePlugin({
     const store = scope.use(RUN_STORE)
     const checkpoints = new StoredCheckpoints(scope.use(RECORDS), () => store.now())
     scope.provide(CHECKPOINTS, checkpoints)
+    // After whoever opened them: they know how it ended, if they are still here.
+    scope.tap('runSettling', async (_ending, run) => checkpoints.expire(run), { stage: STAGE.last })
     scope.routes(checkpointRoutes(checkpoints, scope.use(RUNS), scope.find(CEILINGS)))
   },
 })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AnswerLetter, Checkpoint, CheckpointDraft, Checkpoints } from '#contracts/checkpoint'
+import type { ActiveRun } from '#contracts/run/active-run'
 import type { Collection, Records } from '#contracts/store/records'
 
 /** A checkpoint as it is kept: what is shown, and the letter that answers it. */
@@ -10,6 +11,8 @@ export interface KeptCheckpoint extends Checkpoint {
 /** Checkpoints as records: durable where runs are. */
 export class StoredCheckpoints implements Checkpoints {
   readonly #kept: Collection<KeptCheckpoint>
+  /** Runs with a checkpoint of this process; all others need no look at their end. */
+  readonly #runs = new Set<string>()
 
   constructor(
     records: Records,
@@ -26,6 +29,7 @@ export class StoredCheckpoints implements Checkpoints {
     const id = idOf(tenantId, draft)
     const at = this.#time()
     const fresh: KeptCheckpoint = { id, status: 'pending', ...draft, created_at: at, updated_at: at }
+    if (draft.run_id) this.#runs.add(draft.run_id)
     const written = await this.#kept.put(tenantId, id, fresh, 0)
     if (written.kind === 'written') return publicCheckpoint(fresh)
     return (await this.read(tenantId, id)) ?? publicCheckpoint(fresh)
@@ -57,6 +61,16 @@ export class StoredCheckpoints implements Checkpoints {
     }
     // A checkpoint changes once: whoever changed it meanwhile has settled it.
     return (await this.#kept.put(tenantId, id, settled, stored.version)).kind === 'written'
+  }
+
+  /**
+   * A run that is over waits for nothing: expires what nobody settled. Its owner may have been stopped while it opened it,
+   * or not be installed any more after a restart.
+   */
+  async expire({ id: runId, tenantId, isResumed }: Pick<ActiveRun, 'id' | 'tenantId' | 'isResumed'>): Promise<void> {
+    if (!this.#runs.delete(runId) && !isResumed) return
+    for (let left = await this.pendingOf(tenantId, runId); left; left = await this.pendingOf(tenantId, runId))
+      if (!(await this.settle(tenantId, left.id, 'expired'))) return
   }
 
   /** As `read`, with the letter. */
