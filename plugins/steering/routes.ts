@@ -48,7 +48,10 @@ async function steer(runs: Runs, tenantId: string, runId: string, prompt: string
     runs.send(tenantId, runId, { kind: STEER, body: { prompt }, limit: MAX_WAITING, whenStatus: STEERABLE })
   if (run?.signal.aborted) throw notActive(runId, 'is being cancelled')
   const outcome = run ? await gateOf(run).post(send) : await send()
-  if (outcome === undefined) throw notActive(runId, 'is about to end')
+  if (outcome === undefined)
+    throw run?.status === 'running'
+      ? new Failure('run_not_active', `run ${runId} is ending or between two steps; try again in a moment`)
+      : notActive(runId, `is ${run?.status}`)
   switch (outcome.kind) {
     case 'posted':
       return

@@ -186,6 +186,25 @@ describe('over HTTP', () => {
     ])
   })
 
+  test('a run whose plan waits for approval says so, and is steered once it plans on', async () => {
+    const heard: (readonly string[])[] = []
+    respond = said => {
+      heard.push(usersOf(said))
+      return heard.length === 2 ? { text: 'x', hang: true } : { text: 'x' }
+    }
+    const id = await booted.start({ prompt: 'go', plan_mode: true })
+    await booted.until(id, 'tool.approval_required')
+    expect(await steer(id, 'too early')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'run_not_active', message: expect.stringContaining(`${id} is waiting_for_approval`) } },
+    })
+    await booted.request('POST', `/v1/runs/${id}/deny`)
+    await expect.poll(() => heard.length).toBe(2)
+    expect((await steer(id, 'in time')).status).toBe(202)
+    await booted.request('POST', `/v1/runs/${id}/cancel`)
+    expect(heard.flat()).not.toContain('too early')
+  })
+
   test('a run that waits for its user reads it after the answer', async () => {
     const options = ['a', 'b'].map(label => ({ label, description: label }))
     const questions = [{ question: 'q?', header: 'q', options }]
