@@ -15,7 +15,7 @@ import {
   TOOL_NAME,
   wasAnswered,
 } from './pending.js'
-import { problemOf, type Question, Questions } from './question.js'
+import { problemOf, type Question, Questions, shownQuestion } from './question.js'
 
 export interface AskDeps {
   readonly timeoutSeconds: number
@@ -69,7 +69,7 @@ async function ask(questions: readonly Question[], { run, callId }: ToolContext,
       run.emit('run.waiting_for_user', {
         call_id: callId,
         tool: TOOL_NAME,
-        questions: questions.map(each => ({ ...each, multiSelect: each.multiSelect ?? false })),
+        questions: questions.map(shownQuestion),
         deadline_at: asked.deadline_at,
       })
     },
@@ -109,7 +109,7 @@ async function prepared(
       run_id: run.id,
       call_id: callId,
       tool: TOOL_NAME,
-      questions: JSON.stringify(questions),
+      questions: JSON.stringify(questions.map(shownQuestion)),
       deadline_at: deadline,
       letter: { kind: ANSWER, key: answerKey(run.step, callId) },
     })

@@ -13,6 +13,12 @@ export const Question = Type.Object({
 })
 export type Question = Readonly<Static<typeof Question>>
 
+/** A question as a person is shown it: whether several options may be chosen is always said. */
+export const shownQuestion = (question: Question): Question & { readonly multiSelect: boolean } => ({
+  ...question,
+  multiSelect: question.multiSelect ?? false,
+})
+
 /** Arguments of the tool. What a schema cannot say is checked by `problemOf`. */
 export const Questions = Type.Object({ questions: Type.Array(Question, { minItems: 1, maxItems: 4 }) })
 

@@ -185,7 +185,7 @@ describe('over HTTP', () => {
         run_id: id,
         call_id: 'ask-1',
         tool: 'AskUserQuestion',
-        questions: [COLOUR, PARTS],
+        questions: event.payload?.questions,
         deadline_at: expect.any(String),
       },
     ])
@@ -195,6 +195,8 @@ describe('over HTTP', () => {
       questions: [{ ...COLOUR, multiSelect: false }, PARTS],
       deadline_at: shown.body.deadline_at,
     })
+    const checkpoint = (await booted.request('GET', `/v1/runs/${id}/checkpoint`)).body
+    expect(JSON.parse(checkpoint.questions)).toEqual(shown.body.questions)
     expect(Date.parse(shown.body.deadline_at) - Date.parse(event.timestamp)).toBeGreaterThan(299_000)
     const replies = await Promise.all(Array.from({ length: 8 }, () => input(id, { answers: ANSWERS })))
     expect(replies.filter(({ status }) => status === 202).map(({ body }) => body)).toEqual([{ status: 'accepted' }])
@@ -327,7 +329,7 @@ describe('over HTTP', () => {
       call_id: 'ask-1',
       tool: 'AskUserQuestion',
     })
-    expect(JSON.parse(checkpoint.questions)).toEqual([COLOUR, PARTS])
+    expect(JSON.parse(checkpoint.questions)).toEqual([{ ...COLOUR, multiSelect: false }, PARTS])
     expect(checkpoint.deadline_at).toBe((await input(id)).body.deadline_at)
     const path = `/v1/checkpoints/${checkpoint.id}`
     expect((await booted.request('POST', `${path}/resume`, { payload: ANSWERS })).body).toEqual({ status: 'resumed' })

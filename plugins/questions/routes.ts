@@ -6,6 +6,7 @@ import type { RunCeilings } from '#contracts/run/ceilings'
 import type { Runs } from '#contracts/run/runs'
 import { type Answers, problemWith } from './answers.js'
 import { ANSWER, type Asked, answerKey, askedBy, PendingInput, TOOL_NAME } from './pending.js'
+import { shownQuestion } from './question.js'
 
 const Input = Type.Object({
   answers: Type.Record(Type.String(), Type.String(), {
@@ -30,7 +31,7 @@ export function inputRoutes(runs: Runs, ceilings: RunCeilings | undefined): Rout
       },
       async ({ identity, params }): Promise<Static<typeof PendingInput>> => {
         const { call_id, questions, deadline_at } = await pending(runs, identity.tenantId, params.id)
-        return { run_id: params.id, call_id, tool: TOOL_NAME, questions: [...questions], deadline_at }
+        return { run_id: params.id, call_id, tool: TOOL_NAME, questions: questions.map(shownQuestion), deadline_at }
       },
     )
 
