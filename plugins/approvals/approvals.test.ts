@@ -139,6 +139,16 @@ describe('a daemon', () => {
     expect(await effects()).toBe('')
   })
 
+  test('a message that says nothing is none', async () => {
+    const id = await daemon.start(request('destructive', [trigger()]))
+    await daemon.until(id, REQUIRED)
+    await post(id, 'deny', { message: ' \n' })
+    const events = await daemon.events(id)
+    expect(events.find(({ type }) => type === 'tool.approval_denied')?.payload?.message).toBeUndefined()
+    const { output } = events.find(({ type }) => type === 'tool.call.completed')?.payload ?? {}
+    expect(JSON.parse(output).error.message).toBe('A person refused this call.')
+  })
+
   test('with all, calls that would run side by side are asked about one after the other', async () => {
     const id = await daemon.start(request('all', [look('a'), look('b')], [look('a')]))
     for (const [index, call] of ['a', 'b', 'a'].entries()) {

@@ -58,7 +58,7 @@ export function approvalRoutes(deps: AnsweringDeps): RoutePlugin {
       },
       async ({ identity, params, body }): Promise<Static<typeof Denied>> => {
         const { message, ...shown } = body ?? {}
-        const answer = { decision: 'denied', ...(message && { message }) } as const
+        const answer = { decision: 'denied', ...(message?.trim() && { message: message.trim() }) } as const
         await answerPending(deps, identity, params.id, shown, answer)
         return { status: 'denied' }
       },
