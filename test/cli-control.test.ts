@@ -201,7 +201,7 @@ describe('an approval at the terminal', () => {
     hangUp()
     const { code, out, err } = await running
     expect(code).toBe(3)
-    expect(err).toContain(`runwright approve ${idIn(out)} --call `)
+    expect(err).toContain(`runwright approve ${idIn(out)} --checkpoint checkpoint_`)
     expect((await request('GET', `/v1/runs/${idIn(out)}`)).body.status).toBe('waiting_for_approval')
   })
 
@@ -231,6 +231,11 @@ describe('an approval at the terminal', () => {
     expect((await events(id)).filter(event => event.type === 'tool.approval_granted')).toHaveLength(2)
   })
 
+  test.each([['run'], ['continue', 'run_x']])('--approve-all needs somebody who watches: %s', async (...command) => {
+    const { code, err } = await away('http://127.0.0.1:9').run(...command, 'p', '--approve-all', '--no-stream')
+    expect([code, err]).toEqual([1, expect.stringContaining('give --approve-all or --no-stream, not both')])
+  })
+
   test('--approve-all approves without a person, also without a terminal', async () => {
     const { url, workspace } = await booted([write('a.txt'), write('b.txt'), done])
     const { code, err } = await away(url).run('run', 'p', '--approval', 'all', '--approve-all')
@@ -258,14 +263,18 @@ describe('a plan', () => {
     const started = await away(url).run('run', 'p', '--plan')
     const id = idIn(started.out)
     expect(started.code).toBe(3)
-    expect(started.err).toContain(`runwright approve ${id} --call plan_exit_1 --option b`)
-    expect(await away(url).run('deny', id, '--call', 'plan_exit_1', '--message', 'shorter')).toEqual({
+    const [, first = ''] = /--checkpoint (checkpoint_[\w-]+) --option b/.exec(started.err) ?? []
+    expect(await away(url).run('deny', id, '--checkpoint', first, '--message', 'shorter')).toEqual({
       code: 0,
       out: 'denied\n',
       err: '',
     })
     const again = await away(url).run('attach', id)
-    expect(again).toMatchObject({ code: 3, err: expect.stringContaining('--call plan_exit_2') })
+    expect([again.code, again.err.includes(first)]).toEqual([3, false])
+    expect(await away(url).run('approve', id, '--checkpoint', first)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is waiting for approval, not checkpoint_'),
+    })
     expect(await away(url).run('approve', id, '--call', 'plan_exit_1')).toMatchObject({
       code: 1,
       err: expect.stringContaining('conflict: call_id: plan_exit_2 is waiting'),

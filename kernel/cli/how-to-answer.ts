@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '#contracts/event/envelope'
-import { approvalSummary, optionsOf } from './ask/approval-prompt.js'
+import { type ApprovalRequest, approvalSummary, optionsOf } from './ask/approval-prompt.js'
 import { approvalRequestOf } from './ask/asker.js'
 import { questionsIn, type RunQuestion } from './ask/question-prompt.js'
 import { cut, plainLine } from './render/plain-text.js'
@@ -15,19 +15,26 @@ export function howToAnswer(runId: string, event: EventEnvelope, where: string):
 }
 
 function approving(runId: string, event: EventEnvelope, where: string): readonly string[] {
-  const { callId, tool, argumentsText } = approvalRequestOf(event)
-  const call = isPlain(callId) && callId !== '' ? ` --call ${shellQuoted(callId)}` : ''
+  const request = approvalRequestOf(event)
+  const { tool, argumentsText } = request
+  const shown = naming(request)
   return [
     `  asked:    ${cut(approvalSummary({ tool, argumentsText }), ASKED_CHARACTERS)}`,
-    `  approve:  runwright approve ${runId}${call}${where}`,
+    `  approve:  runwright approve ${runId}${shown}${where}`,
     ...optionsOf({ tool, argumentsText })
       .filter(({ id }) => isPlain(id))
       .map(
         ({ id, label }) =>
-          `            runwright approve ${runId}${call} --option ${shellQuoted(id)}${where}  # ${plainLine(label)}`,
+          `            runwright approve ${runId}${shown} --option ${shellQuoted(id)}${where}  # ${plainLine(label)}`,
       ),
-    `  deny:     runwright deny ${runId}${call}${where}`,
+    `  deny:     runwright deny ${runId}${shown}${where}`,
   ]
+}
+
+/** Options that keep an answer, however late it is typed, from counting for another question: call ids may come again. */
+function naming({ callId, checkpointId = '' }: ApprovalRequest): string {
+  if (isPlain(checkpointId) && checkpointId !== '') return ` --checkpoint ${shellQuoted(checkpointId)}`
+  return isPlain(callId) && callId !== '' ? ` --call ${shellQuoted(callId)}` : ''
 }
 
 function answering(runId: string, event: EventEnvelope, where: string): readonly string[] {

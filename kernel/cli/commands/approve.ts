@@ -6,6 +6,7 @@ export const addApproveCommands: AddCommand = (program, environment, done) => {
   withConnection(program.command('approve <run>'), environment)
     .description('Approve the call, or the plan, a run waits with. Of all who answer, one wins.')
     .option('--call <id>', 'only if this call is the pending one (default: whichever is)')
+    .option('--checkpoint <id>', 'the same by checkpoint: a model may use a call id again')
     .option('--option <id>', 'for a plan: carry out this approach (default: none, the plan is the result)')
     .option('--json', 'print the answer of the daemon')
     .addHelpText(
@@ -23,6 +24,7 @@ export const addApproveCommands: AddCommand = (program, environment, done) => {
   withConnection(program.command('deny <run>'), environment)
     .description('Deny the call, or send back the plan, a run waits with. The run goes on without it.')
     .option('--call <id>', 'only if this call is the pending one (default: whichever is)')
+    .option('--checkpoint <id>', 'the same by checkpoint: a model may use a call id again')
     .option('--message <text>', 'why, or what to do instead; told to the model (default: nothing)')
     .option('--json', 'print the answer of the daemon')
     .addHelpText(

@@ -11,6 +11,7 @@ export interface TellOptions extends ConnectionOptions {
 
 export interface DecideOptions extends TellOptions {
   readonly call?: string
+  readonly checkpoint?: string
   readonly option?: string
   readonly message?: string
 }
@@ -20,10 +21,11 @@ export async function decide(
   terminal: Terminal,
   runId: string,
   decision: 'approve' | 'deny',
-  { call, option, message, ...options }: DecideOptions,
+  { call, checkpoint, option, message, ...options }: DecideOptions,
 ): Promise<number> {
   const body = {
     ...(call !== undefined && { call_id: call }),
+    ...(checkpoint !== undefined && { checkpoint_id: checkpoint }),
     ...(option !== undefined && { option }),
     ...(message !== undefined && { message }),
   }

@@ -43,6 +43,8 @@ async function beginAndWatch(
   begin: (api: ApiClient, text: string, signal: AbortSignal) => Promise<ApiReply<Started>>,
 ): Promise<number> {
   if (options.json && options.quiet) return complain(terminal, 'give --json or --quiet, not both')
+  if (options.approveAll && options.stream === false)
+    return complain(terminal, 'give --approve-all or --no-stream, not both: what is not watched cannot be approved')
   const text = prompt === '-' ? await readPrompt(terminal.stdin) : prompt
   if (text === undefined) return complain(terminal, 'the prompt on stdin is larger than 1 MiB')
   if (text.trim() === '') return complain(terminal, 'the prompt is empty')
