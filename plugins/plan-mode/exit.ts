@@ -4,9 +4,9 @@ import type { ActiveRun } from '#contracts/run/active-run'
 import type { Message } from '#contracts/run/message'
 import type { WorkspaceFiles } from '#contracts/workspace-files'
 import { approachesOf } from './approaches.js'
-import { writtenPlan } from './plan-content.js'
+import { planOf } from './plan-content.js'
 import { planFileOf } from './plan-file.js'
-import { setState, stateOf } from './plan-state.js'
+import { type PlanState, setState, stateOf } from './plan-state.js'
 
 export const EXIT_TOOL = 'plan_exit'
 
@@ -21,9 +21,9 @@ export async function judgeExit(
   if (state.mode === 'inactive') return undefined
   // The step makes the id unique in the run; a restart finds the same question under it.
   const callId = `${EXIT_TOOL}_${run.step}`
-  const plan = state.pending?.callId === callId ? state.pending.plan : ((await writtenPlan(run, files)) ?? answer)
-  const { pending: _, ...active } = { ...state, mode: 'active' as const }
-  setState(run, { ...active, mode: 'exit_pending', pending: { callId, plan } })
+  const pending = state.pending?.callId === callId ? state.pending : { callId, ...(await planOf(run, answer, files)) }
+  const { plan } = pending
+  setState(run, { ...state, mode: 'exit_pending', pending })
   const options = approachesOf(plan)
   const outcome = await approvals.ask(run, {
     callId,
@@ -39,7 +39,7 @@ export async function judgeExit(
     setState(run, { mode: 'inactive' })
     return outcome.option ? { kind: 'continue', messages: [chosen(outcome.option)] } : { kind: 'accept', output: plan }
   }
-  setState(run, active)
+  setState(run, anew(state, pending.version))
   switch (outcome.kind) {
     case 'denied':
       return { kind: 'continue', messages: [sentBack(outcome.message)] }
@@ -53,6 +53,12 @@ export async function judgeExit(
       return { kind: 'accept', output: plan }
   }
 }
+
+/** Planning goes on; what the plan file holds by now was shown, and is no answer to what was said about it. */
+const anew = ({ firstVersion }: PlanState, shown = firstVersion): PlanState => ({
+  mode: 'active',
+  ...(shown !== undefined && { firstVersion: shown }),
+})
 
 const chosen = ({ label, description }: ApprovalOption): Message => ({
   role: 'user',

@@ -12,12 +12,19 @@ export async function rememberFirstVersion(run: ActiveRun, files: WorkspaceFiles
   setState(run, { ...state, firstVersion: (await readPlan(run, files))?.version ?? '' })
 }
 
-/** The plan file's text, if this run wrote one. */
-export async function writtenPlan(run: ActiveRun, files: WorkspaceFiles | undefined): Promise<string | undefined> {
+/** The plan file's text, if this run wrote one since planning began, else the answer; and the file's version, empty for none. */
+export async function planOf(
+  run: ActiveRun,
+  answer: string,
+  files: WorkspaceFiles | undefined,
+): Promise<{ readonly plan: string; readonly version: string }> {
   const content = await readPlan(run, files)
-  if (!content || content.version === stateOf(run).firstVersion) return undefined
+  const version = content?.version ?? ''
+  const { firstVersion, mayHaveWritten } = stateOf(run)
+  // Another run of the workspace may have the same plan file.
+  if (!content || !mayHaveWritten || version === firstVersion) return { plan: answer, version }
   const text = new TextDecoder().decode(content.bytes)
-  return text.trim() === '' ? undefined : text
+  return { plan: text.trim() === '' ? answer : text, version }
 }
 
 async function readPlan(run: ActiveRun, files: WorkspaceFiles | undefined): Promise<FileContent | undefined> {

@@ -70,6 +70,47 @@ describe('leaving plan mode', () => {
     expect(JSON.parse((await bench.planUntilExit()).required.payload?.arguments).plan).toBe(PLAN)
   })
 
+  test('what another run writes there meanwhile is not', async () => {
+    const { workspace } = await bench.start()
+    bench.respond = messages => {
+      if (resultsOf(messages).length === 0) return { toolCalls: [{ id: 'l', name: 'ls', arguments: {} }] }
+      mkdirSync(join(workspace, '.runwright'), { recursive: true })
+      writeFileSync(join(workspace, '.runwright/plan.md'), 'of somebody else')
+      return { text: PLAN }
+    }
+    expect(JSON.parse((await bench.planUntilExit()).required.payload?.arguments).plan).toBe(PLAN)
+  })
+
+  test('sent back, the plan is what is answered then, and not what the file held before', async () => {
+    const { request, until, events } = await bench.start()
+    bench.respond = messages => {
+      const said = messages.map(({ content }) => content).join()
+      if (said.includes('and again')) return { text: 'Third.' }
+      if (said.includes('too long')) {
+        if (resultsOf(messages).length > 1) return { text: 'Second.' }
+        return { toolCalls: [{ id: 'b', name: 'bash', arguments: { command: 'true' } }] }
+      }
+      if (resultsOf(messages).length > 0) return { text: 'See the file.' }
+      const write = { path: '.runwright/plan.md', content: 'First.' }
+      return { toolCalls: [{ id: 'w', name: 'write', arguments: write }] }
+    }
+    const { id, required } = await bench.planUntilExit()
+    await request('POST', `/v1/runs/${id}/deny`, { message: 'too long' })
+    await until(id, 'tool.approval_denied')
+    await expect
+      .poll(
+        async () =>
+          (await request('POST', `/v1/runs/${id}/deny`, { call_id: 'plan_exit_4', message: 'and again' })).status,
+      )
+      .toBe(200)
+    await expect
+      .poll(async () => (await request('POST', `/v1/runs/${id}/approve`, { call_id: 'plan_exit_5' })).status)
+      .toBe(200)
+    const shown = (await events(id)).filter(({ type }) => type === 'tool.approval_required')
+    expect(shown[0]?.id).toBe(required.id)
+    expect(shown.map(({ payload }) => JSON.parse(payload?.arguments).plan)).toEqual(['First.', 'Second.', 'Third.'])
+  })
+
   test('with nobody to ask, the plan is the output and nothing was changed', async () => {
     const { run, workspace } = await bench.start()
     bench.calling([['bash', { command: 'echo x >made.txt' }]])
