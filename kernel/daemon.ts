@@ -59,7 +59,7 @@ export interface Daemon {
   stop(): Promise<void>
 }
 
-/** Assembles the kernel, opens the plugins, takes over unfinished runs, and only then listens. */
+/** Assembles the kernel, opens the plugins, binds the address, takes over unfinished runs, and only then answers. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, log } = options
   const hub = new EventHub()
@@ -86,6 +86,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ...(options.streamStalledMs !== undefined && { stalledMs: options.streamStalledMs }),
   })
   let isReady = false
+  let getReady = (): void => {}
+  const ready = new Promise<void>(resolve => {
+    getReady = resolve
+  })
   const kernelRoutes = createKernelRoutes({
     plugins: () => host.plugins(),
     reasonsNotReady: () => (isReady && !front.isStopping ? [] : [isReady ? 'stopping' : 'starting']),
@@ -121,6 +125,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     settings: () => settings,
     hasKeys: () => host.current.port(KEY_STORE) !== undefined,
     log,
+    ready,
   })
   await host.sync()
   try {
@@ -132,6 +137,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await engine.stop(RUN_GRACE_MS)
       streams.closeAll()
     })
+    getReady()
     const watching = new AbortController()
     watch(options, host, watching.signal)
     log.info({ url, plugins: host.plugins().filter(({ state }) => state === 'running').length, claimed }, 'listening')

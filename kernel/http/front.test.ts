@@ -131,6 +131,33 @@ describe('a request of a web page', () => {
   })
 })
 
+test('until the daemon is ready requests wait, but for probes and what is refused anyway', async () => {
+  let getReady = (): void => {}
+  const ready = new Promise<void>(resolve => {
+    getReady = resolve
+  })
+  const starting = await bootFront([probe], { ready })
+  const ask = async (path: string, headers = {}) => (await fetch(starting.url + path, { headers })).status
+  let isReady = false
+  const waiting = ask('/v1/things/1').then(status => [status, isReady])
+  expect(await ask('/healthz')).toBe(200)
+  expect(await ask('/v1/things/1', { origin: 'https://evil.example' })).toBe(403)
+  const { server } = starting.front
+  const gone = new Promise(resolve => server.once('connection', socket => socket.once('close', resolve)))
+  const arrived = new Promise(resolve => server.once('request', resolve))
+  const leaver = connect(starting.port, '127.0.0.1')
+  leaver.write(requestText('GET', '/v1/things/2', [`Host: 127.0.0.1:${starting.port}`]))
+  await arrived
+  leaver.destroy()
+  await gone
+  isReady = true
+  getReady()
+  expect(await waiting).toEqual([200, true])
+  expect(await ask('/v1/things/1')).toBe(200)
+  await expect.poll(() => starting.leases.out).toBe(0)
+  await starting.close()
+})
+
 test('every reply carries the security headers', async () => {
   for (const path of ['/healthz', '/v1/nothing', '/v1//x'])
     expect((await get(path, own())).headers).toMatchObject({

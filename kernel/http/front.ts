@@ -28,6 +28,8 @@ export interface FrontOptions {
   /** True while a key store is there, so that every request needs a key. */
   readonly hasKeys: () => boolean
   readonly log: PluginLog
+  /** Until it resolves, requests that are let in wait, but for probes: nobody is told of a run what is not true yet. */
+  readonly ready?: Promise<void>
   /** Bounds of the wire; the defaults are for production. */
   readonly limits?: Partial<WireLimits>
 }
@@ -83,6 +85,9 @@ export function createFront(options: FrontOptions): Front {
   let isStopping = false
   let isPublic = false
   let guard: HostGuard | undefined
+  let starting = options.ready?.then(() => {
+    starting = undefined
+  })
 
   const refuse = (request: IncomingMessage): Failure | undefined => {
     const target = request.url ?? ''
@@ -102,6 +107,12 @@ export function createFront(options: FrontOptions): Front {
     if (isStopping) response.setHeader('connection', 'close')
     const refusal = refuse(request)
     if (refusal !== undefined) return writeFailure(response, refusal)
+    if (starting !== undefined && !isProbe(request.url ?? '')) {
+      void starting.then(() => {
+        if (!response.destroyed) serve(request, response)
+      })
+      return
+    }
     const { logLevel } = settings()
     if (logLevel === 'debug' || logLevel === 'trace') logReply(request, response, log)
     const { origin } = request.headers

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -12,6 +13,14 @@ const request = (approval: string, ...steps: readonly (readonly ScriptedCall[])[
   prompt: scriptedPrompt(...steps),
   permissions: { approval },
 })
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
 
 let dir = ''
 let bench: RestartBench
@@ -94,6 +103,24 @@ test('the same call is pending with the same deadline, and can be approved then;
   ])
   expect(done.length).toBeLessThan(3)
 })
+
+test('who answers as soon as the daemon can be reached is not told that nothing waits', async () => {
+  const addr = `127.0.0.1:${await freePort()}`
+  const before = await bench.start({ addr })
+  const ids = await Promise.all(Array.from({ length: 24 }, (_, n) => before.start(request('all', [trigger('c', n)]))))
+  for (const id of ids) await before.until(id, REQUIRED)
+  await bench.daemon.kill()
+  const starting = bench.start({ addr })
+  const isReached = (): Promise<boolean> =>
+    before.request('GET', '/healthz').then(
+      () => true,
+      () => false,
+    )
+  while (!(await isReached())) await new Promise(setImmediate)
+  const replies = await Promise.all(ids.map(id => before.request('POST', `/v1/runs/${id}/approve`)))
+  await starting
+  expect(replies.map(({ status }) => status)).toEqual(ids.map(() => 200))
+}, 60_000)
 
 test('a step that was cut in two counts the calls of both halves', async () => {
   const before = await bench.start()

@@ -47,6 +47,7 @@ export async function bootFront(
     readonly identify?: (request: IncomingMessage) => Identity | Promise<Identity>
     readonly handlerTimeoutMs?: number
     readonly hasKeys?: () => boolean
+    readonly ready?: Promise<void>
   } = {},
 ): Promise<FrontUnderTest> {
   const lines: FrontUnderTest['lines'] = []
@@ -77,6 +78,7 @@ export async function bootFront(
     hasKeys: options.hasKeys ?? (() => false),
     log,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.ready && { ready: options.ready }),
   })
   const { port, url } = await front.listen()
   const running = front
