@@ -32,17 +32,18 @@ export async function answerPending(
 ): Promise<void> {
   const { tenantId, keyPrefix } = identity
   const run = runs.active(tenantId, runId)
-  if (!run && !(await runs.read(tenantId, runId))) throw new Failure('not_found', `no run ${runId}`)
+  const status = run?.status ?? (await runs.read(tenantId, runId))?.status
+  if (!status) throw new Failure('not_found', `no run ${runId}`)
   const pending = run && pendingOf(run)
   // What was pending may have been left behind by a process that knew plugins this one does not have.
-  if (!pending || run.status !== 'waiting_for_approval') throw nothingPending(runId)
+  if (!pending || status !== 'waiting_for_approval') throw nothingPending(runId, status)
   refuseOther(shown, pending)
   if (run.signal.aborted) throw new Failure('conflict', `run ${runId} is ending; its call will not run`)
   await ceilings?.mayDirect(identity, run)
   const body: Answer = { ...decision, ...(keyPrefix && { by: keyPrefix }) }
   const posted = await runs.send(tenantId, runId, { kind: APPROVAL_LETTER, key: pending.key, body })
   if (posted.kind === 'taken') throw new Failure('conflict', `${pending.call_id} was already answered`)
-  if (posted.kind !== 'posted') throw nothingPending(runId)
+  if (posted.kind !== 'posted') throw nothingPending(runId, posted.kind === 'refused' ? posted.status : 'ending')
   // The run shows it as well once it has read the letter; whoever looks before that must not take it for pending.
   await checkpoints.settle(run, pending.checkpoint_id, decision.decision)
 }
@@ -59,5 +60,5 @@ function refuseOther(shown: Shown, pending: PendingApproval): void {
       )
 }
 
-const nothingPending = (runId: string): Failure =>
-  new Failure('not_found', `nothing is waiting for approval in run ${runId}`)
+const nothingPending = (runId: string, status: string): Failure =>
+  new Failure('not_found', `nothing is waiting for approval in run ${runId}; it is ${status}`)

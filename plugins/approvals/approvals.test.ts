@@ -223,7 +223,10 @@ describe('a daemon', () => {
   test('a run that is not there, or waits for nothing, is not found', async () => {
     expect((await post('run_x', 'approve')).status).toBe(404)
     const events = await daemon.run(request('none', [trigger()]))
-    expect((await post(events[0]!.run_id, 'deny')).status).toBe(404)
+    expect((await post(events[0]!.run_id, 'deny')).body.error).toEqual({
+      code: 'not_found',
+      message: `nothing is waiting for approval in run ${events[0]!.run_id}; it is completed`,
+    })
   })
 
   test.each([

@@ -245,6 +245,7 @@ describe('over HTTP', () => {
       [404, 'not_found'],
       [404, 'not_found'],
     ])
+    expect(replies[0]?.body.error.message).toBe(`run ${id} does not wait for an answer: it is completed`)
   })
 
   test('wrong questions are told to the model, and the run goes on', async () => {

@@ -3,6 +3,7 @@ import { Failure } from '#contracts/errors'
 import { IdParams, type RoutePlugin } from '#contracts/http'
 import type { Identity } from '#contracts/identity'
 import type { RunCeilings } from '#contracts/run/ceilings'
+import type { RunStatus } from '#contracts/run/run'
 import type { Runs } from '#contracts/run/runs'
 import { type Answers, problemWith } from './answers.js'
 import { ANSWER, type Asked, answerKey, askedBy, PendingInput, TOOL_NAME } from './pending.js'
@@ -69,7 +70,7 @@ async function post(runs: Runs, { tenantId, keyPrefix }: Identity, runId: string
     whenStatus: ['waiting_for_user'],
   })
   if (outcome.kind === 'unknown') throw unknownRun(runId)
-  if (outcome.kind !== 'posted') throw nothingPending(runId)
+  if (outcome.kind !== 'posted') throw nothingPending(runId, outcome.kind === 'refused' ? outcome.status : undefined)
   acceptedIn(runs, tenantId, runId)?.add(answerKey(asked.step, asked.call_id))
 }
 
@@ -83,7 +84,8 @@ async function pending(runs: Runs, tenantId: string, runId: string): Promise<Ask
     !active.signal.aborted &&
     !asked.answers &&
     !acceptedIn(runs, tenantId, runId)?.has(answerKey(asked.step, asked.call_id))
-  if (record.status !== 'waiting_for_user' || !isOpen) throw nothingPending(runId)
+  if (record.status !== 'waiting_for_user' || !isOpen)
+    throw nothingPending(runId, record.status === 'waiting_for_user' ? undefined : record.status)
   return asked
 }
 
@@ -94,5 +96,9 @@ const acceptedIn = (runs: Runs, tenantId: string, runId: string): Set<string> | 
   runs.active(tenantId, runId)?.slot(ACCEPTED, () => new Set<string>())
 
 const unknownRun = (id: string): Failure => new Failure('not_found', `no run ${id}`)
-const nothingPending = (id: string): Failure =>
-  new Failure('no_pending_input', `run ${id} does not wait for an answer; it may have been answered already`)
+/** Without a status: it waited, and an answer or the time-out was first. */
+const nothingPending = (id: string, status?: RunStatus): Failure =>
+  new Failure(
+    'no_pending_input',
+    `run ${id} does not wait for an answer: ${status ? `it is ${status}` : 'the question is answered, or its time is up'}`,
+  )
