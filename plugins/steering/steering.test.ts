@@ -249,7 +249,8 @@ describe('over SIGKILL', () => {
   let bench: RestartBench
   afterEach(() => bench.close())
 
-  test('every acknowledged message is in the history exactly once', async () => {
+  // Seven processes, one after the other.
+  test('every acknowledged message is in the history exactly once', { timeout: 90_000 }, async () => {
     let heard: readonly string[] = []
     let mayEnd = false
     let calls = 0
