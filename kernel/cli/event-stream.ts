@@ -36,13 +36,20 @@ const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024
 /**
  * The events of a run from after `after` on, each once and in order, over as many connections as it takes. Ends when the
  * reader stops, the signal fires, or with `ended` or `given_up`. Stopping at the terminal event is the reader's business.
+ * `mustAnswerFirst`: where nobody answers at the first try, no other follows.
  */
 export async function* followRun(
   api: ApiClient,
   runId: string,
-  options: { readonly after?: string | undefined; readonly signal: AbortSignal; readonly policy?: ReconnectPolicy },
+  options: {
+    readonly after?: string | undefined
+    readonly signal: AbortSignal
+    readonly policy?: ReconnectPolicy
+    readonly mustAnswerFirst?: boolean
+  },
 ): AsyncGenerator<StreamItem> {
   const { signal, policy = DEFAULT_RECONNECT } = options
+  let isPatient = options.mustAnswerFirst !== true
   let lastEventId = options.after
   let lastSeq = sequenceOf(options.after, runId) ?? -1
   let waitMs = policy.firstMs
@@ -62,6 +69,7 @@ export async function* followRun(
     }
     if (reply.kind === 'answered') {
       if (lostSince !== undefined) yield { kind: 'restored' }
+      isPatient = true
       const connectedAt = performance.now()
       for await (const piece of readEvents(reply.body)) {
         if ('because' in piece) {
@@ -80,7 +88,8 @@ export async function* followRun(
       if (performance.now() - connectedAt > policy.maxMs) lostSince = undefined
     } else {
       problem = reply
-      if (!isPassing(reply)) return yield { kind: 'given_up', problem, lastEventId }
+      if (!isPassing(reply) || (!isPatient && reply.kind === 'unreachable'))
+        return yield { kind: 'given_up', problem, lastEventId }
     }
     if (signal.aborted) return
     const now = performance.now()

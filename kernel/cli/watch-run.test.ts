@@ -267,10 +267,22 @@ describe('the exit code', () => {
     expect(err.text()).toContain(`runwright attach ${RUN_ID} --after ${RUN_ID}:`)
   })
 
-  test('no daemon at all is 1, with the way to start one', async () => {
-    const { code, err, out } = await testEnvironment().run('run', 'p')
+  test.each([['run'], ['attach']])('no daemon at all is 1 for %s, at once, with the way to start one', async name => {
+    const reconnect = { firstMs: 60_000, maxMs: 60_000, giveUpMs: 60_000 }
+    const { code, err, out } = await testEnvironment({ reconnect }).run(name, RUN_ID)
     expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(err).toMatch(/^runwright: no daemon answers at http:\/\/127\.0\.0\.1:9 .*\n {2}Start one with "npm start"/)
+    expect(err).toMatch(
+      /^runwright: no daemon answers at http:\/\/127\.0\.0\.1:9 .*\n {2}Start one with "npm start".*\n$/,
+    )
+  })
+
+  test('attach waits for a daemon that went away while it watched', async () => {
+    const server = await serverWith({ cutAfterBytes: [700] })
+    const { code, err } = await testEnvironment({ baseUrl: server.baseUrl }).run('attach', RUN_ID)
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: 'runwright: lost the stream (the connection was cut); reconnecting\nrunwright: connected again\n',
+    })
   })
 })
 

@@ -60,7 +60,13 @@ export async function watchRun(
     else giveUp(event)
   }
   try {
-    const options = { signal: leave.signal, after, ...(terminal.reconnect && { policy: terminal.reconnect }) }
+    const options = {
+      signal: leave.signal,
+      after,
+      // What was started here is there; what somebody names may be nowhere.
+      mustAnswerFirst: onInterrupt === 'detach',
+      ...(terminal.reconnect && { policy: terminal.reconnect }),
+    }
     let isLost = false
     for await (const item of followRun(api, runId, options)) {
       if (item.kind === 'event') {
@@ -85,7 +91,7 @@ export async function watchRun(
         await output.write(view.interrupted())
         if (interruption.isRequested()) return EXIT.interrupted
         const code = complain(terminal, item.problem)
-        if (item.problem.kind === 'unreachable')
+        if (item.problem.kind === 'unreachable' && (isLost || onInterrupt === 'cancel'))
           note(`  The run may go on without us. Look again: ${attachLine(runId, item.lastEventId, where)}`)
         return code
       }
