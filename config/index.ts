@@ -5,7 +5,7 @@
 export type { Source } from './layer.js'
 export { type ApplyConfig, type LiveConfig, openLiveConfig } from './live.js'
 export { type LoadedConfig, type LoadOptions, loadConfig } from './load.js'
-export { configurePlugin, type PluginConfig } from './plugin-config.js'
+export { configurePlugin, type PluginConfig, strayPlugins } from './plugin-config.js'
 export type { PluginSection } from './plugin-section.js'
 export { describeProblem, type Problem } from './problem.js'
 export { afterReload, diffSettings } from './reload.js'

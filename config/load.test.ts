@@ -200,10 +200,13 @@ describe('values of the wrong type', () => {
     await user('max_step = 5\n[cost]\nmax_per_run_ust = 1\n[nonsense]\nkey = "hunter2"\n')
     const { problems } = await load({ SVC_MAX_STEP: '5', SVC_OF_SOME_PLUGIN: 'x', OTHER: 'y' })
     expect(problems.map(({ key, given, expected }) => [key, given, expected])).toEqual([
-      ['max_step', '(not shown)', 'a known key; did you mean max_steps?'],
-      ['cost.max_per_run_ust', '(not shown)', 'a known key; did you mean cost.max_per_run_usd?'],
+      ['max_step', '(not shown)', 'a known key (did you mean max_steps?)'],
+      ['cost.max_per_run_ust', '(not shown)', 'a known key (did you mean cost.max_per_run_usd?)'],
       ['nonsense', '(not shown)', 'a known key'],
-      ['SVC_MAX_STEP', '(not shown)', 'a known key; did you mean SVC_MAX_STEPS?'],
+      ['SVC_MAX_STEP', '(not shown)', 'a known key (did you mean SVC_MAX_STEPS?)'],
+    ])
+    expect(problems.slice(0, 1).map(describeProblem)).toEqual([
+      `${join(home, '.runwright/config.toml')}: max_step is not a known key (did you mean max_steps?); ignored`,
     ])
   })
 })

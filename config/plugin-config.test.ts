@@ -59,7 +59,7 @@ test('a value of the wrong type is reported and the layer below keeps its say', 
     ['plugins.acme.mode', 'off', '"fast" or "slow"'],
     ['plugins.acme.mode', 'medium', '"fast" or "slow"'],
     ['plugins.acme.nested.deep', '1', 'boolean'],
-    ['plugins.acme.limits', '(not shown)', 'a known key; did you mean plugins.acme.limit?'],
+    ['plugins.acme.limits', '(not shown)', 'a known key (did you mean plugins.acme.limit?)'],
   ])
 })
 
@@ -69,7 +69,7 @@ test('a setting nobody knows, or of another type, is reported as a fault of the 
   const { raw, problems } = configurePlugin(loaded, { name: 'acme', config })
   expect(raw).toEqual({})
   expect(problems.map(({ key, expected }) => [key, expected])).toEqual([
-    ['modell', 'a known key; did you mean model?'],
+    ['modell', 'a known key (did you mean model?)'],
     ['plugins.acme.b', 'number'],
   ])
 })

@@ -1,7 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { isTable, type Table } from './file.js'
 import type { LoadedConfig } from './load.js'
-import { type Problem, unknownKey, wrongValue } from './problem.js'
+import { type Problem, unknownKey, unknownPlugin, wrongValue } from './problem.js'
 import { type SettingKey, settingOf } from './schema.js'
 import { fits, parseText } from './value.js'
 
@@ -27,6 +27,19 @@ export function configurePlugin(
   const raw =
     manifest.config[Kind] === 'Object' ? fill(manifest.config, section, `plugins.${manifest.name}`, place) : section
   return { raw, problems }
+}
+
+/** What the configuration says of plugins that are not there: their sections, and names in `enabled_plugins`. */
+export function strayPlugins(loaded: LoadedConfig, installed: Iterable<string>): readonly Problem[] {
+  const names = new Set(installed)
+  const keys = [...names].map(name => `plugins.${name}`)
+  const problems: Problem[] = []
+  for (const [name, { files }] of loaded.plugins)
+    if (!names.has(name)) problems.push(unknownPlugin(`plugins.${name}`, files.at(-1) ?? 'config file', keys))
+  const source = loaded.sourceOf('enabled_plugins').name
+  for (const name of loaded.settings.enabled_plugins)
+    if (!names.has(name)) problems.push(unknownPlugin(`enabled_plugins: ${name}`, source, [...names], name))
+  return problems
 }
 
 interface Place {

@@ -1,5 +1,5 @@
 import { isTable, type Table } from './file.js'
-import { type Problem, refused, shown } from './problem.js'
+import { NOT_SHOWN, type Problem, refused, shown } from './problem.js'
 
 /** A plugin's part of the configuration, `[plugins.<name>]`. */
 export interface PluginSection {
@@ -21,7 +21,7 @@ export function layPluginSections(
   given: unknown,
   file: { readonly name: string; readonly trusted: boolean },
 ): void {
-  const refuse = (key: string, expected: string, value = '(not shown)') =>
+  const refuse = (key: string, expected: string, value = NOT_SHOWN) =>
     problems.push(refused(key, file.name, value, expected))
   if (!isTable(given)) return void refuse('plugins', 'tables [plugins.<name>]')
   for (const [name, table] of Object.entries(given).slice(0, file.trusted ? MOST_PLUGINS : MOST_REFUSED)) {

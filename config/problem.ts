@@ -14,6 +14,10 @@ export interface Problem {
 }
 
 export const MASK = '***'
+/** Stands for a value that may be a secret in the wrong place. */
+export const NOT_SHOWN = '(not shown)'
+const KNOWN_KEY = 'a known key'
+const INSTALLED = 'an installed plugin'
 const LONGEST_SHOWN = 80
 
 /** A value as people may see it. */
@@ -56,14 +60,29 @@ export function unknownKey(key: string, source: string, known: Iterable<string>)
   return {
     key: printable(key),
     source,
-    given: '(not shown)',
-    expected: nearest === undefined ? 'a known key' : `a known key; did you mean ${nearest}?`,
+    given: NOT_SHOWN,
+    expected: nearest === undefined ? KNOWN_KEY : `${KNOWN_KEY} (did you mean ${nearest}?)`,
+  }
+}
+
+/** A plugin that is not installed, by `key`; `name` is looked for among `known`. */
+export function unknownPlugin(key: string, source: string, known: readonly string[], name = key): Problem {
+  const nearest = nearestOf(name, known)
+  return {
+    key: printable(key),
+    source,
+    given: NOT_SHOWN,
+    expected: nearest === undefined ? INSTALLED : `${INSTALLED} (did you mean ${nearest}?)`,
   }
 }
 
 /** One line for a log or a terminal. */
-export const describeProblem = ({ key, source, given, expected }: Problem): string =>
-  `${source}: ${key} is ${given === '' ? 'empty' : given}, expected ${expected}; ignored`
+export function describeProblem({ key, source, given, expected }: Problem): string {
+  if (expected.startsWith(KNOWN_KEY) || expected.startsWith(INSTALLED))
+    return `${source}: ${key} is not ${expected}; ignored`
+  const is = given === NOT_SHOWN ? '' : ` is ${given === '' ? 'empty' : given},`
+  return `${source}: ${key}${is} expected ${expected}; ignored`
+}
 
 /** The known word with the fewest edits, if it is near enough to be a likely slip. */
 export function nearestOf(

@@ -9,9 +9,11 @@ import {
   describeProblem,
   type Environment,
   type LiveConfig,
+  type LoadedConfig,
   openLiveConfig,
   type Problem,
   type Settings,
+  strayPlugins,
 } from '#config/index'
 import { messageOf } from '#contracts/errors'
 import type { PluginLog } from '#contracts/plugin'
@@ -89,6 +91,7 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
       await daemon?.sync()
       if (own) own.level = now.daemon.logLevel
       report(now.problems)
+      await reportStrays(now)
     },
   )
   const own = config.log ? undefined : createLog(live.daemon.logLevel)
@@ -96,10 +99,16 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   const report = (problems: readonly Problem[]): void => {
     for (const problem of problems) log.warn({ key: problem.key, source: problem.source }, describeProblem(problem))
   }
+  const reportStrays = async (now: LoadedConfig): Promise<void> => {
+    if (now.plugins.size === 0 && now.settings.enabled_plugins.length === 0) return
+    const sources = await pluginSources(config.bundled, now)
+    report(strayPlugins(now, namesOf(sources)))
+  }
   report(live.current().problems)
+  await reportStrays(live.current())
   daemon = await startDaemon({
     settings: live.daemon,
-    sources: () => pluginSources(config.bundled, live),
+    sources: () => pluginSources(config.bundled, live.current()),
     configure: manifest => {
       const { raw, problems } = configurePlugin(live.current(), manifest)
       report(problems)
@@ -128,24 +137,28 @@ const NOBODY_KEEPS_RUNS =
   'Put plugins/sqlite back or take the setting away'
 
 /** Every folder that holds a plugin, as they are now, with which of them are switched off. */
-async function pluginSources(
+export async function pluginSources(
   bundled: readonly string[] | undefined,
-  live: LiveConfig,
+  loaded: LoadedConfig,
 ): Promise<readonly PluginSource[]> {
-  const { settings } = live.current()
+  const { settings } = loaded
   const found = await Promise.all([
     ...(bundled?.map(dir => foldersOf(dir, 'bundled')) ?? [bundledPlugins()]),
     ...settings.plugin_dirs.map(dir => foldersOf(dir, 'configured')),
   ])
-  return found.flat().map(source => (live.current().isPluginEnabled(source.name) ? source : { ...source, isOff: true }))
+  return found.flat().map(source => (loaded.isPluginEnabled(source.name) ? source : { ...source, isOff: true }))
 }
+
+/** The names of plugins, for `strayPlugins`. */
+export const namesOf = (sources: readonly PluginSource[]): readonly string[] => sources.map(({ name }) => name)
 
 const ENTRY = /^index\.[jt]s$/
 
 /** A directory of plugins, or one plugin's own folder. */
 async function foldersOf(dir: string, origin: PluginSource['origin']): Promise<readonly PluginSource[]> {
   const entries = await readdir(dir, { withFileTypes: true }).catch((cause: unknown) => {
-    throw new Error(`the plugin directory ${dir} cannot be read: ${messageOf(cause)}`, { cause })
+    const hint = dir.includes(':') ? '; directories are separated by commas' : ''
+    throw new Error(`the plugin directory ${dir} cannot be read: ${messageOf(cause)}${hint}`, { cause })
   })
   if (entries.some(({ name }) => ENTRY.test(name))) return [{ name: basename(dir), dir, origin }]
   const folders = entries.filter(

@@ -59,9 +59,9 @@ async function viewConfig(
   environment: Environment,
   { config, profile }: { readonly config?: string; readonly profile?: string },
 ): Promise<ConfigView> {
-  const { configurePlugin, describeProblem, loadConfig } = await import('#config/index')
+  const { configurePlugin, describeProblem, loadConfig, strayPlugins } = await import('#config/index')
   const { showSettings } = await import('#config/describe')
-  const { bundledPlugins } = await import('./index.js')
+  const { bundledPlugins, namesOf, pluginSources } = await import('./index.js')
   const loaded = await loadConfig({
     environment,
     cwd: process.cwd(),
@@ -71,7 +71,13 @@ async function viewConfig(
   })
   const plugins = (await bundledPlugins()).filter(({ name }) => loaded.isPluginEnabled(name))
   const manifests = await Promise.all(plugins.map(manifestOf))
-  const problems = [...loaded.problems, ...manifests.flatMap(manifest => configurePlugin(loaded, manifest).problems)]
+  // A directory that cannot be read is told by the daemon, which does not start with it.
+  const found = await pluginSources(undefined, loaded).catch(() => undefined)
+  const problems = [
+    ...loaded.problems,
+    ...(found ? strayPlugins(loaded, namesOf(found)) : []),
+    ...manifests.flatMap(manifest => configurePlugin(loaded, manifest).problems),
+  ]
   return {
     entries: showSettings(loaded).map(({ key, value, source }) => ({ key, value, source })),
     problems: problems.map(describeProblem),
