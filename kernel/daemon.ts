@@ -7,6 +7,7 @@ import { createKeyring } from './auth/keyring.js'
 import { EventStreams } from './events/event-streams.js'
 import { EventHub } from './events/hub.js'
 import { type ComposeApp, PluginHost, type PluginSource, type PortLookup, watchPlugins } from './host/index.js'
+import { parseBindAddress } from './http/bind-address.js'
 import { composeApp } from './http/compose-app.js'
 import { createFront, releaseLease } from './http/front.js'
 import { createKernelRoutes } from './http/kernel-routes.js'
@@ -62,6 +63,8 @@ export interface Daemon {
 /** Assembles the kernel, opens the plugins, binds the address, takes over unfinished runs, and only then answers. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, log } = options
+  // A slip of the address is told before any plugin is opened.
+  parseBindAddress(settings.addr)
   const hub = new EventHub()
   const service = <T>(port: Port<T>): T => {
     const found = host.current.port(port)
