@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -104,7 +104,9 @@ async function doctorChecks(config: ConfigView): Promise<readonly Check[]> {
 }
 
 /** The first plugin that can open keys does. */
-async function openKeys(path: string): Promise<OpenKeys> {
+async function openKeys(path: string, { mustExist }: { readonly mustExist: boolean }): Promise<OpenKeys> {
+  if (mustExist && !existsSync(path))
+    throw new Failure('not_found', `there is no run database ${path}; check SVC_RUN_DB or --db`)
   const { bundledPlugins } = await import('./index.js')
   for (const plugin of await bundledPlugins()) {
     const { openKeys } = await manifestOf(plugin)

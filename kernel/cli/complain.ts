@@ -26,8 +26,10 @@ export function explain(problem: ApiProblem): readonly [what: string, hint?: str
 function hintFor({ status, code, message }: Extract<ApiProblem, { kind: 'refused' }>): string | undefined {
   if (status === 401)
     return 'Give a key with --token or SVC_TOKEN. Make one where the daemon runs: runwright keys create --tenant default --scope runs:write'
-  if (code === 'insufficient_scope')
-    return 'Make a key that has it: runwright keys create --tenant <tenant> --scope <scope>'
+  if (code === 'insufficient_scope') {
+    const scope = /[a-z:]+$/.exec(message)?.[0] ?? '<scope>'
+    return `Make a key that has it where the daemon runs: runwright keys create --tenant <tenant> --scope ${scope}`
+  }
   if (status === 404 && message.startsWith('no run '))
     return 'Check the id; runs of other tenants and of a daemon without SVC_RUN_DB that was restarted are unknown.'
   if (status === 501)

@@ -60,8 +60,11 @@ export interface CliEnvironment extends Terminal {
   serve(options: ServeOptions): Promise<number>
   /** The effective configuration. Rejects when a named file cannot be read. */
   loadConfig(options: ConfigOptions): Promise<ConfigView>
-  /** Opens the keys of a run database, also while a daemon uses it. */
-  openKeyStore(path: string): Promise<KeyStore & { close(): Promise<void> | void }>
+  /** Opens the keys of a run database, also while a daemon uses it. Rejects where there is none and one must exist. */
+  openKeyStore(
+    path: string,
+    access: { readonly mustExist: boolean },
+  ): Promise<KeyStore & { close(): Promise<void> | void }>
   createApiKey(): NewApiKey
   /** Runs the contract kit on a plugin folder. */
   checkPlugin(directory: string): Promise<PluginReport>

@@ -36,7 +36,7 @@ describe('help', () => {
     ['doctor'],
   ]
   test.each(commands.map(command => [command.join(' '), command] as const))(
-    'of "%s" has two examples',
+    'of "%s" has two examples, asked for either way',
     async (_name, command) => {
       const { code, out, err } = await testEnvironment().run(...command, '--help')
       expect({ code, err, examples: out.split('Examples:\n')[1]?.trim().split('\n').length }).toEqual({
@@ -44,13 +44,16 @@ describe('help', () => {
         err: '',
         examples: 2,
       })
+      expect(await testEnvironment().run('help', ...command)).toEqual({ code, out, err })
     },
   )
 })
 
 describe('wrong use is exit code 1 and says what was meant', () => {
   test.each([
-    [['rnu', 'x'], 'Did you mean run'],
+    [['rnu', 'x'], "runwright: unknown command 'rnu'\n(Did you mean run?)"],
+    [['help', 'rnu'], "runwright: unknown command 'rnu'"],
+    [['help', 'runs', 'lst'], "runwright: unknown command 'runs lst'"],
     [['run', 'x', '--modle', 'y'], 'Did you mean --model?'],
     [['run'], "missing required argument 'prompt'"],
     [['run', 'fix', 'the', 'tests'], 'too many arguments'],
@@ -122,7 +125,7 @@ describe('run', () => {
       'unauthorized: authorization required',
       'keys create',
     ],
-    [403, { error: 'insufficient_scope', required: 'runs:write' }, 'lacks the scope runs:write', 'keys create'],
+    [403, { error: 'insufficient_scope', required: 'runs:write' }, 'lacks the scope runs:write', '--scope runs:write'],
     [501, { error: { code: 'not_implemented', message: 'no' } }, 'not_implemented: no', 'SVC_RUN_DB'],
     [
       400,
@@ -201,7 +204,7 @@ describe('keys', () => {
   function withKeys() {
     const store = memoryKeyStore()
     let made = 0
-    const opened: string[] = []
+    const opened: [path: string, mustExist: boolean][] = []
     let closed = 0
     const overrides = {
       loadConfig: async () => ({
@@ -209,8 +212,8 @@ describe('keys', () => {
         problems: [],
         runDb: '/data/runs.db',
       }),
-      openKeyStore: async (path: string) => {
-        opened.push(path)
+      openKeyStore: async (path: string, { mustExist }: { readonly mustExist: boolean }) => {
+        opened.push([path, mustExist])
         return Object.assign(Object.create(store) as typeof store, {
           close: () => {
             closed += 1
@@ -250,7 +253,13 @@ describe('keys', () => {
       created_at: '2026-06-01T12:00:00.000Z',
       expires_at: '2027-01-30T23:00:00.000Z',
     })
-    expect({ opened, closed: closed() }).toEqual({ opened: ['/data/runs.db', '/data/runs.db'], closed: 2 })
+    expect({ opened, closed: closed() }).toEqual({
+      opened: [
+        ['/data/runs.db', false],
+        ['/data/runs.db', false],
+      ],
+      closed: 2,
+    })
   })
 
   test('list shows no secret and no digest; revoke ends a key and says so', async () => {
@@ -261,7 +270,7 @@ describe('keys', () => {
       err: '',
       out: 'revoked prefix01\n',
     })
-    expect(opened.at(-1)).toBe('/other.db')
+    expect(opened.at(-1)).toEqual(['/other.db', true])
     expect((await cli('list')).out).toBe(`PREFIX    TENANT  SCOPES     STATE    EXPIRES  LAST USED  NAME
 prefix01  acme    runs:read  revoked  never    never      ci
 `)

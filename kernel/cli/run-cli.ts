@@ -17,6 +17,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
   for (const stream of [environment.stdout, environment.stderr]) endQuietlyWithReader(stream)
   const program = createProgram(environment)
   for (const add of await commandsFor(argv)) add(program, environment, done)
+  addHelpCommand(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
@@ -31,7 +32,7 @@ function createProgram(environment: CliEnvironment): Command {
     .description('Runs LLM coding agents behind an HTTP API, and talks to a daemon that does.')
     .version(environment.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
+    .helpCommand(false)
     .exitOverride()
     .configureOutput({
       writeOut: text => void environment.stdout.write(text),
@@ -40,6 +41,7 @@ function createProgram(environment: CliEnvironment): Command {
       getErrHelpWidth: () => environment.columns ?? 100,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
+      outputError: (text, write) => write(text.replace(/^error: /, 'runwright: ')),
     })
     .showSuggestionAfterError(true)
     .showHelpAfterError('(add --help for what is possible)')
@@ -51,6 +53,22 @@ function createProgram(environment: CliEnvironment): Command {
       ]),
     )
   return program
+}
+
+/** `help <command>`, which refuses a command there is none of. */
+function addHelpCommand(program: Command): void {
+  program
+    .command('help [command...]')
+    .description('Show help for a command.')
+    .action((words: readonly string[]) => {
+      let found = program
+      for (const word of words) {
+        const next = found.commands.find(command => command.name() === word)
+        if (!next) return found.error(`error: unknown command '${words.join(' ')}'`, { exitCode: 1 })
+        found = next
+      }
+      found.help()
+    })
 }
 
 /**

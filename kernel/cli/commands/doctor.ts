@@ -5,7 +5,8 @@ import { type AddCommand, examples, withConfig, withConnection } from '../option
 export const addDoctorCommand: AddCommand = (program, environment, done) => {
   withConnection(withConfig(program.command('doctor')), environment)
     .description(
-      'Check what a daemon needs here, and say what to do about what is missing. Exits 1 when something fails.',
+      'Check what a daemon needs here, with the settings of this shell, and say what to do about what is missing. ' +
+        'Exits 1 when something fails.',
     )
     .option('--no-ask', 'do not have the default model say a word (default: it does, for a few tokens)')
     .option('--json', 'print JSON')

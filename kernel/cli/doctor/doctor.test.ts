@@ -14,8 +14,8 @@ describe('doctor', () => {
       err: '',
       out: `ok    node        Node.js v20.20.0
 ok    config      every setting was understood
-warn  database    no run database: runs are lost with the process, and auth is off
-                  set SVC_RUN_DB=<file>
+warn  database    none is set here: a daemon started from this shell forgets its runs, and asks for no key
+                  set SVC_RUN_DB=<file> to keep runs and to make keys
 ok    sandbox     bubblewrap
 ok    daemon      answers at ${baseUrl}
 ok    model       gpt-4.1-mini of openai answered in N ms
@@ -34,6 +34,26 @@ ok    model       gpt-4.1-mini of openai answered in N ms
         ['model', 'warn'],
       ],
     )
+  })
+
+  test('a key the daemon does not take is a failure, though the daemon answers', async () => {
+    const { baseUrl } = await serverWith({
+      answer: ({ path }) =>
+        path === '/v1/plugins'
+          ? { status: 401, body: { error: { code: 'unauthorized', message: 'invalid api key' } } }
+          : undefined,
+    })
+    const { code, out } = await testEnvironment({ baseUrl, token: 'wrong' }).run('doctor', '--no-ask', '--json')
+    const daemon = JSON.parse(out).checks.find(({ name }: { name: string }) => name === 'daemon')
+    expect({ code, daemon }).toEqual({
+      code: 1,
+      daemon: {
+        name: 'daemon',
+        state: 'fail',
+        says: `answers at ${baseUrl}, but not to us: unauthorized: invalid api key`,
+        advice: expect.stringContaining('SVC_TOKEN'),
+      },
+    })
   })
 
   test('without a daemon it asks one of its own, and stops it; what the model answered is told', async () => {

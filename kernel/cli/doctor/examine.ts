@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '#contracts/errors'
+import { explain } from '../complain.js'
 import type { ConfigView } from '../config-view.js'
 import type { CliEnvironment, ConfigOptions } from '../environment.js'
 import { type ConnectionOptions, connect } from '../options.js'
@@ -21,7 +22,12 @@ export interface ExamineOptions extends ConfigOptions, ConnectionOptions {
 export async function examine(environment: CliEnvironment, options: ExamineOptions): Promise<number> {
   const checks: Check[] = [nodeCheck(environment.nodeVersion)]
   const config = await environment.loadConfig(options).catch((error: unknown) => {
-    checks.push({ name: 'config', state: 'fail', says: messageOf(error), advice: 'correct or remove the file' })
+    checks.push({
+      name: 'config',
+      state: 'fail',
+      says: messageOf(error),
+      advice: 'the daemon does not start like this',
+    })
     return undefined
   })
   if (config) {
@@ -60,7 +66,7 @@ function configChecks({ problems }: ConfigView): readonly Check[] {
     name: 'config',
     state: 'warn',
     says,
-    advice: 'the value before it is in effect; "runwright config show" tells which',
+    advice: 'correct it; "runwright config show" tells what is in force instead',
   }))
 }
 
@@ -71,8 +77,8 @@ async function databaseCheck(environment: CliEnvironment, config: ConfigView): P
     return {
       name,
       state: 'warn',
-      says: 'no run database: runs are lost with the process, and auth is off',
-      advice: 'set SVC_RUN_DB=<file>',
+      says: 'none is set here: a daemon started from this shell forgets its runs, and asks for no key',
+      advice: 'set SVC_RUN_DB=<file> to keep runs and to make keys',
     }
   const file = resolve(environment.cwd, config.runDb)
   try {
@@ -80,7 +86,7 @@ async function databaseCheck(environment: CliEnvironment, config: ConfigView): P
       await access(dirname(file), constants.W_OK)
       return { name, state: 'ok', says: `${file} will be made on the first start` }
     }
-    const store = await environment.openKeyStore(file)
+    const store = await environment.openKeyStore(file, { mustExist: true })
     try {
       const active = (await store.list()).filter(key => key.revoked_at === undefined).length
       const says = `${file} opens; ${active} active ${active === 1 ? 'key' : 'keys'}`
@@ -99,7 +105,14 @@ async function daemonCheck(environment: CliEnvironment, options: ConnectionOptio
   const name = 'daemon'
   const api = connect(environment, options)
   const reply = await api.request('GET', '/healthz')
-  if (reply.kind === 'answered') return { name, state: 'ok', says: `answers at ${api.baseUrl}` }
+  if (reply.kind === 'answered') {
+    // Health needs no key; a key that was given must be one.
+    const asked = await api.request('GET', '/v1/plugins')
+    if (asked.kind === 'answered' || asked.kind === 'unreachable' || asked.status !== 401)
+      return { name, state: 'ok', says: `answers at ${api.baseUrl}` }
+    const [says, advice = ''] = explain(asked)
+    return { name, state: 'fail', says: `answers at ${api.baseUrl}, but not to us: ${says}`, advice }
+  }
   if (reply.kind === 'unreachable')
     return {
       name,

@@ -20,7 +20,7 @@ export async function createKey(environment: CliEnvironment, options: CreateKeyO
   const name = options.name ?? ''
   if (name.length > MAX_NAME_CHARACTERS) return complain(environment, `--name takes ${MAX_NAME_CHARACTERS} characters`)
 
-  return withKeyStore(environment, options, async store => {
+  const create = async (store: KeyStore): Promise<number> => {
     const made = await addNewKey(store, environment.createApiKey, {
       tenant_id: normaliseTenant(options.tenant.trim()),
       name,
@@ -34,7 +34,8 @@ export async function createKey(environment: CliEnvironment, options: CreateKeyO
     )
     environment.stderr.write('Keep this key now: it is shown once and cannot be shown again.\n')
     return 0
-  })
+  }
+  return withKeyStore(environment, options, create, { mustExist: false })
 }
 
 const MAX_ATTEMPTS = 5

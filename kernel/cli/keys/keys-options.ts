@@ -14,11 +14,15 @@ export interface CreateKeyOptions extends KeysOptions {
   readonly expires?: string
 }
 
-/** Opens the keys, does the work, closes them again whatever happens; the exit code is that of the work. */
+/**
+ * Opens the keys, does the work, closes them again whatever happens; the exit code is that of the work. Only who makes a
+ * key makes a database for it: `mustExist` refuses a path where there is none.
+ */
 export async function withKeyStore(
   environment: CliEnvironment,
   options: KeysOptions,
   work: (store: KeyStore) => Promise<number>,
+  access: { readonly mustExist: boolean } = { mustExist: true },
 ): Promise<number> {
   const path = options.db ?? (await environment.loadConfig(options)).runDb
   if (!path)
@@ -26,7 +30,7 @@ export async function withKeyStore(
       environment,
       'there is no run database: set SVC_RUN_DB=<file> (for the daemon too), or give --db <file>',
     )
-  const store = await environment.openKeyStore(path)
+  const store = await environment.openKeyStore(path, access)
   try {
     return await work(store)
   } finally {
