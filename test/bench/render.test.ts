@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseOptions } from './options.js'
 import type { Peer } from './peers.js'
-import { writeReadme } from './readme.js'
+import { folded, writeReadme } from './readme.js'
 import { missedGoals, renderBench } from './render.js'
 import type { BenchResults } from './results.js'
 import { median, quantile } from './statistics.js'
@@ -50,12 +50,22 @@ test('options name what they do not know', () => {
   expect(parseOptions(['--smoke', '--cells', 'turn'], now)).toMatchObject({ rounds: 1, isSmoke: true })
 })
 
+test('the README of this package shows first some rows of its table, as they stand in it', () => {
+  const readme = readFileSync(resolve(import.meta.dirname, '../../../README.md'), 'utf8')
+  const shown = readme.slice(readme.indexOf('<!-- bench -->') + 14, readme.indexOf('<!-- /bench -->')).trim()
+  const machine = shown.split('\n').find(line => line.includes(' cores ')) ?? ''
+  const whole = shown.slice(shown.indexOf('</summary>') + 10, shown.indexOf('</details>')).trim()
+  expect(shown).toBe(folded(`${machine}\n\n${whole}`))
+  expect(shown.slice(0, shown.indexOf(machine)).trim().split('\n')).toHaveLength(2 + 7)
+})
+
 test('a table goes between the marks of a README and nowhere else', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'runwright-readme-'))
   const path = join(dir, 'README.md')
   writeFileSync(path, 'before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n')
-  await writeReadme(path, 'new')
-  expect(readFileSync(path, 'utf8')).toBe('before\n<!-- bench -->\n\nnew\n\n<!-- /bench -->\nafter\n')
+  await writeReadme(path, renderBench(results))
+  const [before, after] = readFileSync(path, 'utf8').split(folded(renderBench(results)))
+  expect([before, after]).toEqual(['before\n<!-- bench -->\n\n', '\n\n<!-- /bench -->\nafter\n'])
   writeFileSync(path, 'no marks')
   await expect(writeReadme(path, 'new')).rejects.toThrow('has no lines <!-- bench -->')
   rmSync(dir, { recursive: true })
