@@ -129,8 +129,14 @@ export interface EventDraft {
 }
 
 /**
- * Every place where a plugin may step into a run. -ing may change what happens; -ed only watches, and what it throws is
- * logged and forgotten. Adding one is a contract change with its own test. Order among taps: `STAGE`.
+ * Every place where a plugin may step into a run. What a tap answers depends on the kind of hook:
+ *
+ * - Waterfall: it gets what the tap before it made of the first argument, and returns that, changed or as it is.
+ * - Bail: the first answer that is not undefined decides, and no further tap is asked.
+ * - All others only watch: answers are dropped, and what is thrown is logged with the plugin and forgotten.
+ *
+ * What a tap of the first two throws fails the run, or refuses the request (`runAdmitting`). The run waits for every tap
+ * but those of `runSettled`. Order among taps: `STAGE`. Adding a hook is a contract change with its own test.
  */
 export function createHookTable() {
   return Object.freeze({
@@ -159,9 +165,12 @@ export function createHookTable() {
     stepStarting: new AsyncSeriesHook<[ActiveRun]>(['run'], 'stepStarting'),
     /** Change one turn's request. */
     turnRequesting: new AsyncSeriesWaterfallHook<[ModelRequest, ActiveRun]>(['request', 'run'], 'turnRequesting'),
-    /** A turn was answered and priced; end the run here (its tool calls are then not executed), or let it go on. */
-    turnJudging: new AsyncSeriesBailHook<[PricedTurn, ActiveRun], Ending | undefined>(['turn', 'run'], 'turnJudging'),
+    /** A turn was answered and priced, and its message stands in the transcript. */
     turnAnswered: new AsyncSeriesHook<[PricedTurn, ActiveRun]>(['turn', 'run'], 'turnAnswered'),
+    /** Right after: what the turn cost is counted. */
+    spendAccrued: new AsyncSeriesHook<[PricedTurn, ActiveRun]>(['turn', 'run'], 'spendAccrued'),
+    /** What becomes of it: end the run here (its tool calls are then not executed), or let it go on. */
+    turnJudging: new AsyncSeriesBailHook<[PricedTurn, ActiveRun], Ending | undefined>(['turn', 'run'], 'turnJudging'),
     /** A turn without tool calls stands to become the run's output. */
     answerJudging: new AsyncSeriesBailHook<[string, ActiveRun], AnswerVerdict | undefined>(
       ['answer', 'run'],
@@ -187,8 +196,8 @@ export function createHookTable() {
       ['answer', 'call', 'run'],
       'toolAnswered',
     ),
+    /** The step is over, its tools with it; `run.step.completed` follows. */
     stepEnded: new AsyncSeriesHook<[ActiveRun]>(['run'], 'stepEnded'),
-    spendAccrued: new AsyncSeriesHook<[PricedTurn, ActiveRun]>(['turn', 'run'], 'spendAccrued'),
     /** Redact or drop an event before it gets a number. Must be quick and must not throw. */
     eventEmitting: new SyncWaterfallHook<[EventDraft | 'dropped', ActiveRun]>(['event', 'run'], 'eventEmitting'),
     /** The same for an event that is told beside the runs of a conversation. */
@@ -203,6 +212,7 @@ export function createHookTable() {
       ['ending', 'run'],
       'runSettling',
     ),
+    /** The run is over and its terminal event stored. Taps run beside each other. */
     runSettled: new AsyncParallelHook<[RunRecord]>(['run'], 'runSettled'),
   })
 }

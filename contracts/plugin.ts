@@ -28,6 +28,7 @@ export interface Gathering<T> {
 export const gathering = <T>(name: string): Gathering<T> =>
   Object.freeze({ name, id: Symbol.for(`runwright.gathering.${name}`) })
 
+/** May be slow, up to 10 seconds; what it throws is logged. */
 export type Undo = () => void | Promise<void>
 
 /** Where a tap stands among the taps of its hook: lower first. Taps of one stage run in the order of plugin names. */
@@ -41,10 +42,17 @@ export interface PluginLog {
   error(facts: object, message: string): void
 }
 
-/** Everything a plugin may do while it registers. Declaring is all that happens here: nothing ticks before it is current. */
+/**
+ * Everything a plugin may do while it registers. Declaring is all that happens here: nothing ticks before it is current.
+ * All types named here come from `runwright/contracts`.
+ */
 export interface PluginScope<Config> {
   readonly name: string
-  /** Checked against the manifest's schema, defaults filled in, frozen. */
+  /**
+   * The section `[plugins.<name>]` of the config files, checked against the manifest's schema, defaults filled in, frozen.
+   * A property annotated `env: 'ACME_KEY'` is also read from that variable, which wins; `setting: 'model'` takes the
+   * daemon's setting of that key where the section is silent; `secret: true` is never shown.
+   */
   readonly config: Config
   readonly log: PluginLog
   /** Fires when this generation is torn down, after its last lease was returned. */
@@ -53,7 +61,7 @@ export interface PluginScope<Config> {
   use<T>(port: Port<T>): T
   /** A service from `optional`: undefined when nothing provides it. */
   find<T>(port: Port<T>): T | undefined
-  /** Offers a service listed in `provides`; exactly once each. */
+  /** Offers a service listed in `provides`; at most once each. Without it the service is not there (another system). */
   provide<T>(port: Port<T>, value: T): void
   /** Adds one item to a gathering listed in `contributes`; as often as there are items. */
   contribute<T>(to: Gathering<T>, item: T): void
@@ -64,10 +72,14 @@ export interface PluginScope<Config> {
   gather<T>(from: Gathering<T>): readonly T[]
   /** Steps into runs. See `contracts/hooks.ts` for every hook. */
   tap<N extends HookName>(hook: N, fn: TapFn<N>, order?: { readonly stage?: number }): void
-  /** Adds HTTP routes below `/v1` (or `/mcp`, `/viz`). Each declares its scope. */
+  /** Adds HTTP routes below `/v1` (or `/mcp`, `/viz`). Each declares its `schema` and `config.scope` (`contracts/http.ts`). */
   routes(routes: RoutePlugin): void
+  /** Offers agents a tool. Write it with `defineTool` (`contracts/tool/tool.ts`), which types `execute` by `parameters`. */
   tool<S extends TSchema>(tool: ToolDefinition<S>): void
-  /** Work that runs while this generation is the current one. `superseded` fires the moment a newer one takes over. */
+  /**
+   * Work that runs while this generation is the current one. `superseded` fires the moment a newer one takes over. Work
+   * that ends or throws is not begun again.
+   */
   background(name: string, work: (superseded: AbortSignal) => Promise<void>): void
   /** A slot that outlives reloads of this plugin and goes when the plugin is unloaded. Plain data or contract types. */
   carry<T>(key: string, create: () => T, dispose?: (value: T) => void | Promise<void>): T
@@ -80,13 +92,17 @@ export interface OpenKeys extends KeyStore {
   close(): Promise<void>
 }
 
+/** What the host knows of a plugin before it is opened. Services and gatherings that ship: `contracts/ports.ts`. */
 export interface PluginManifest<S extends TSchema = TSchema> {
   /** Kebab-case; the folder's name. */
   readonly name: string
+  /** `Type.Object({...})` of typebox; give every property a `default`, so that the plugin opens without a section. */
   readonly config: S
   /** Without all of these the plugin is refused, with one message naming every missing one. */
   readonly needs?: readonly Port<unknown>[]
+  /** Used where they are there (`scope.find`). */
   readonly optional?: readonly Port<unknown>[]
+  /** Each is offered at most once, and by one plugin of a daemon only; a default of the kernel then steps back. */
   readonly provides?: readonly Port<unknown>[]
   readonly contributes?: readonly Gathering<unknown>[]
   readonly gathers?: readonly Gathering<unknown>[]
