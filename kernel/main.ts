@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -37,6 +37,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     openKeyStore: openKeys,
     createApiKey,
     checkPlugin: async directory => {
+      if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())
+        throw new Failure('not_found', `there is no folder ${directory}`)
       const { checkPlugin } = await import('runwright/testing')
       return checkPlugin(directory)
     },

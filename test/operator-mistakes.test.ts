@@ -73,6 +73,14 @@ describe('a plugin that is configured and not there', () => {
   })
 })
 
+test('a folder that is not there is no plugin', async () => {
+  expect(await start(['plugin', 'check', 'nowhere'])).toEqual({
+    code: 1,
+    out: '',
+    err: `runwright: there is no folder ${join(dir, 'nowhere')}\n`,
+  })
+})
+
 test('listing or ending keys of a database that is not there makes none', async () => {
   const file = join(dir, 'runs.db')
   for (const argv of [['list'], ['revoke', '12345678']])

@@ -79,6 +79,7 @@ const readmeFile = (
 - \`count-words.ts\` is the logic, tested without a daemon.
 - \`${name}.test.ts\` runs the contract kit and the tests of the logic.
 
-Check it with \`runwright plugin check <this folder>\`. A running daemon loads a saved change within seconds (in
+Check it with \`runwright plugin check <this folder>\`. Run its test with \`npx vitest run\`, in a directory of your own after
+\`npm install --save-dev /path/to/runwright @sinclair/typebox vitest\`. A running daemon loads a saved change within seconds (in
 the package's own plugins/ after a build); runs in flight finish with the version they started with.
 `

@@ -22,6 +22,9 @@ test('plugin new writes a whole plugin and never overwrites one', async () => {
     'word-count.test.ts',
   ])
   expect(await readFile(join(cwd, 'word-count/index.ts'), 'utf8')).toContain("name: 'word-count'")
+  const elsewhere = join(cwd, 'elsewhere')
+  const away = await testEnvironment({ cwd: join(cwd, 'word-count') }).run('plugin', 'new', 'other', '--dir', elsewhere)
+  expect(away.out).toContain(`wrote ${elsewhere}/other: `)
   const again = await testEnvironment({ cwd }).run('plugin', 'new', 'word-count')
   expect(again).toMatchObject({ code: 1, out: '', err: expect.stringContaining('is already there') })
 })

@@ -29,7 +29,8 @@ export async function writePlugin(
   }
   for (const [file, text] of Object.entries(pluginFiles(name)))
     await writeFile(join(folder, file), text, { flag: 'wx' })
-  const shown = relative(environment.cwd, folder) || '.'
+  const below = relative(environment.cwd, folder)
+  const shown = below.startsWith('..') ? folder : below
   const toLoad = (await isBundledFolder(parent))
     ? 'npm run build   # compiles it; a running daemon then picks it up, as it does after each later build'
     : `SVC_PLUGIN_DIRS=${folder} npm start   # loads it; what you save later is picked up within seconds`
