@@ -15,6 +15,18 @@ const PAGES = readPages(ROOT)
 const wrongIn = (find: (text: string, file: string) => readonly string[]): readonly string[] =>
   PAGES.flatMap(({ file, text }) => find(text, file).map(what => `${file}: ${what}`))
 
+test('the checks of this file see what is wrong', async () => {
+  const commands = codeIn(
+    '```sh\nnpx runwright runs lst | cat\nrunwright run "x" --modle y # no\nrunwright runs ls\n```',
+  ).flatMap(runwrightCommands)
+  expect(await Promise.all(commands.map(problemOf))).toEqual([
+    'no such command lst',
+    'no such option --modle',
+    undefined,
+  ])
+  expect(PAGES.flatMap(({ text }) => codeIn(text).flatMap(runwrightCommands)).length).toBeGreaterThan(50)
+})
+
 test('every link leads to a file that is there', () => {
   const broken = wrongIn((text, file) =>
     [...text.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -102,6 +114,12 @@ describe('what pages say of plugins', () => {
         .map(([key, { setting }]) => `plugins/${name}/README.md: ${[key, ...namesOf(setting)].join(' or ')}`),
     )
     expect(silent).toEqual([])
+  })
+
+  test('the template of a deployment lists every plugin that ships', () => {
+    const template = readFileSync(join(ROOT, 'config/default.toml'), 'utf8')
+    const listed = template.slice(template.indexOf('# What ships today'))
+    expect(manifests.map(({ name }) => name).filter(name => !listed.includes(`\n#   ${name} `))).toEqual([])
   })
 
   test('each plugin’s page names every tool and route it adds', () => {
