@@ -8,7 +8,7 @@ import { takeEnvironment } from '#config/secrets'
 import { Failure } from '#contracts/errors'
 import type { OpenKeys, PluginManifest } from '#contracts/plugin'
 import { createApiKey } from './auth/api-key.js'
-import type { Check, CliEnvironment, ConfigView } from './cli/index.js'
+import type { CliEnvironment, ConfigView } from './cli/index.js'
 import { processTerminal } from './cli/process-terminal.js'
 import { runCli } from './cli/run-cli.js'
 import type { BundledPlugin } from './index.js'
@@ -43,7 +43,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       return checkPlugin(directory)
     },
     startTrial: async options => (await import('./trial.js')).startTrial(variables, options),
-    doctorChecks,
+    doctorChecks: async config => (await import('./cli/doctor/installed-sandbox.js')).sandboxChecks(config),
   }
   return runCli(argv, environment)
 }
@@ -86,23 +86,6 @@ async function viewConfig(
     runDb: loaded.settings.run_db,
     configure: manifest => configurePlugin(loaded, manifest).raw,
   }
-}
-
-/** Can commands be confined here? */
-async function doctorChecks(config: ConfigView): Promise<readonly Check[]> {
-  const { sandboxProblem } = await import('./cli/index.js')
-  const { bundledPlugins } = await import('./index.js')
-  const isOff = (name: string) =>
-    config.entries.some(({ key, value }) => key === `plugins.${name}.enabled` && value === 'false')
-  const plugins = (await bundledPlugins()).filter(({ name }) => !isOff(name))
-  const shelf = join(PACKAGE_DIR, 'dist', 'shelf')
-  const problem = await sandboxProblem({ plugins, configure: config.configure ?? (() => ({})), shelf }, process.cwd())
-  const says = 'commands are confined to their workspace'
-  return [
-    problem === undefined
-      ? { name: 'sandbox', state: 'ok', says }
-      : { name: 'sandbox', state: 'fail', says: problem, advice: 'until then tools that run commands are refused' },
-  ]
 }
 
 /** The first plugin that can open keys does. */
