@@ -107,6 +107,7 @@ export class PluginHost {
     for (const { generation } of this.#members.values()) void generation.supersede()
     this.#current?.retire()
     await Promise.all([...this.#alive].map(({ closed }) => closed))
+    this.#shelf.release()
   }
 
   async #sync(): Promise<SyncReport> {

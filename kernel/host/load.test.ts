@@ -1,15 +1,20 @@
-import { mkdir, readdir, readFile, rm, truncate, utimes } from 'node:fs/promises'
+import { existsSync, utimesSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createHostBench, entry, type HostBench } from '#test/kit/host-bench'
 import { Loader } from './load.js'
 import { Shelf } from './shelf.js'
 
 let bench: HostBench | undefined
 afterEach(async () => {
+  vi.useRealTimers()
   await bench?.close()
   bench = undefined
 })
+
+const HOUR_MS = 60 * 60 * 1000
+const LONG_AGO = new Date(Date.now() - 2 * HOUR_MS)
 
 const TYPED = {
   'index.ts': entry(
@@ -93,11 +98,46 @@ test('boot prunes copies nobody uses that are an hour old, and no others', async
   bench = await createHostBench({ typed: TYPED })
   const shelf = join(bench.dir, 'shelf')
   for (const name of ['old@1', 'young@1']) await mkdir(join(shelf, name), { recursive: true })
-  const longAgo = new Date(Date.now() - 2 * 60 * 60 * 1000)
-  await utimes(join(shelf, 'old@1'), longAgo, longAgo)
+  await utimes(join(shelf, 'old@1'), LONG_AGO, LONG_AGO)
   await bench.host.sync()
   await bench.host.close()
   expect((await readdir(shelf)).filter(name => !name.startsWith('typed@'))).toEqual(['young@1'])
+})
+
+test('a copy that a running daemon may still import from is kept from others that boot, until it closes', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  bench = await createHostBench({ typed: TYPED })
+  await bench.host.sync()
+  const staged = await stagedDir(bench, 'typed')
+  const shelf = new Shelf(join(bench.dir, 'shelf'))
+  const anotherBoots = () => shelf.prune(() => false)
+  for (let hour = 0; hour < 3; hour++) {
+    await utimes(staged, LONG_AGO, LONG_AGO)
+    vi.advanceTimersByTime(HOUR_MS)
+    await vi.waitUntil(async () => (await stat(staged)).mtimeMs > LONG_AGO.getTime())
+    await anotherBoots()
+  }
+  expect(await bench.host.current.hooks.runAdmitting.promise({} as never)).toContain('late one')
+  await bench.host.close()
+  await utimes(staged, LONG_AGO, LONG_AGO)
+  vi.advanceTimersByTime(HOUR_MS)
+  await anotherBoots()
+  expect(existsSync(staged)).toBe(false)
+})
+
+test('a copy that is asked for while another daemon prunes it is whole afterwards', async () => {
+  bench = await createHostBench({ typed: TYPED })
+  await bench.host.sync()
+  const staged = await stagedDir(bench, 'typed')
+  await utimes(staged, LONG_AGO, LONG_AGO)
+  const shelf = new Shelf(join(bench.dir, 'shelf'))
+  const before = await readdir(staged)
+  await shelf.prune(dir => {
+    utimesSync(dir, new Date(), new Date())
+    return false
+  })
+  expect(await readdir(staged)).toEqual(before)
+  expect(await readdir(shelf.root)).toHaveLength(1)
 })
 
 test('a shelf that was wiped while running is filled again', async () => {

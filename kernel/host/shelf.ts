@@ -16,6 +16,7 @@ const KEEP_MS = 60 * 60 * 1000
 export class Shelf {
   /** Copies whose content this process has checked against their seal. */
   readonly #checked = new Set<string>()
+  #keeping: NodeJS.Timeout | undefined
 
   constructor(readonly root: string) {}
 
@@ -25,10 +26,9 @@ export class Shelf {
    */
   async place(plugin: string, sourceDir: string, files: PluginFiles, attempt: number): Promise<string> {
     const dir = join(this.root, `${plugin}@${files.hash}${attempt === 0 ? '' : `.${attempt}`}`)
-    if (await this.#isWhole(dir)) {
-      const now = new Date()
-      await utimes(dir, now, now).catch(() => undefined)
-    } else await this.#write(dir, await compiled(files.contents, sourceDir, dir), files.packages)
+    // Touched before it is used: from then on nobody else drops it.
+    if (!((await this.#isWhole(dir)) && (await touch(dir))))
+      await this.#write(dir, await compiled(files.contents, sourceDir, dir), files.packages)
     this.#checked.add(dir)
     return dir
   }
@@ -40,15 +40,25 @@ export class Shelf {
     return line === undefined ? undefined : /^[a-z0-9-]+(?=@)/.exec(line.slice(line.indexOf(url) + url.length))?.[0]
   }
 
-  /** Drops copies nobody has asked for within the last hour, except those `isUsed` says yes to. Never fails. */
+  /**
+   * Drops copies nobody has asked for within the last hour, except those `isUsed` says yes to. Never fails. From then until
+   * `release` no other process drops what this one has placed: generations import and start workers late.
+   */
   async prune(isUsed: (dir: string) => boolean): Promise<void> {
+    this.#keeping ??= setInterval(() => this.#checked.forEach(dir => void touch(dir)), KEEP_MS / 4).unref()
     const oldest = Date.now() - KEEP_MS
     for (const name of await readdir(this.root).catch(() => [])) {
-      const dir = join(this.root, name)
-      const seen = await stat(dir).catch(() => undefined)
-      if (seen === undefined || seen.mtimeMs > oldest || isUsed(dir)) continue
-      await rm(dir, { recursive: true, force: true }).catch(() => undefined)
+      const [dir, dropped] = [join(this.root, name), join(this.root, `.dropped-${randomBytes(6).toString('hex')}`)]
+      if (!(await isOlder(dir, oldest)) || isUsed(dir)) continue
+      // Renamed first, so that nobody finds half a copy, and back if somebody has asked for it in the meantime.
+      const isMoved = await rename(dir, dropped).then(yes, no)
+      if (isMoved && !(await isOlder(dropped, oldest))) await rename(dropped, dir).catch(no)
+      await rm(dropped, { recursive: true, force: true }).catch(no)
     }
+  }
+
+  release(): void {
+    clearInterval(this.#keeping)
   }
 
   /** A copy may be torn by a power cut after its rename: its seal tells. */
@@ -81,13 +91,21 @@ export class Shelf {
       if (await this.#isWhole(dir)) return
       const torn = `${draft}-torn`
       await rename(dir, torn).catch(() => undefined)
-      await rm(torn, { recursive: true, force: true })
       await rename(draft, dir).catch(async () => {
         if (!(await this.#isWhole(dir))) throw error
       })
+      await rm(torn, { recursive: true, force: true })
     }
   }
 }
+
+const yes = (): boolean => true
+const no = (): boolean => false
+const isOlder = (dir: string, than: number) => stat(dir).then(({ mtimeMs }) => mtimeMs <= than, no)
+
+/** False: it is not there any more. One that may not be touched is still there. */
+const touch = (dir: string, now = new Date()): Promise<boolean> =>
+  utimes(dir, now, now).then(yes, (error: NodeJS.ErrnoException) => error.code !== 'ENOENT')
 
 /** Sizes tell a torn copy: a file system writes what a file holds before it says how long the file is. */
 function isThere(dir: string, line: string): boolean {
