@@ -77,6 +77,13 @@ test('a plugin imports no other plugin, also not in its tests', () => {
   expect(broken).toEqual([])
 })
 
+test('suites of a plugin put no files into its compiled folder: daemons of other suites are loading it', () => {
+  const writers = sources('plugins')
+    .filter(({ text }) => /mkdtemp(Sync)?\(\s*join\(import\.meta\.dirname/.test(text))
+    .map(({ file }) => file)
+  expect(writers).toEqual([])
+})
+
 test.each([
   ['fastify', /^kernel\/http\//],
   ['better-sqlite3', /^plugins\/sqlite\//],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { BubblewrapSandbox } from './bubblewrap-sandbox.js'
 
@@ -43,9 +43,13 @@ export const BENCH_CONFIG = {
   max_memory_mb: 0,
 }
 
+/** Not a temporary directory, which is something else in a sandbox, nor a plugin's folder, which daemons load. */
+const SCRATCH = resolve(import.meta.dirname, '../../scratch')
+
 export function openBenchPlace(config: Partial<typeof BENCH_CONFIG> = {}): BenchPlace {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-bench-')))
-  const outside = mkdtempSync(join(import.meta.dirname, 'outside-'))
+  mkdirSync(SCRATCH, { recursive: true })
+  const outside = mkdtempSync(join(SCRATCH, 'outside-'))
   const canary = `CANARY${randomBytes(8).toString('hex')}`
   const [root, home] = [join(base, 'workspace'), join(base, 'home')]
   const state = join(root, '.runwright')

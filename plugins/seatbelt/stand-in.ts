@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { SeatbeltSandbox } from './seatbelt-sandbox.js'
 
@@ -24,8 +24,12 @@ interface Signalled {
 
 export type StandInExit = (SandboxExit | SandboxRefusal) & { readonly output: string }
 
+/** Not a temporary directory, which every policy may write, nor a plugin's folder, which daemons load. */
+const SCRATCH = resolve(import.meta.dirname, '../../scratch')
+
 export function openStandIn(listen = '127.0.0.1:8080'): StandIn {
-  const base = realpathSync(mkdtempSync(join(import.meta.dirname, 'stand-in-')))
+  mkdirSync(SCRATCH, { recursive: true })
+  const base = realpathSync(mkdtempSync(join(SCRATCH, 'stand-in-')))
   const [root, home, bin] = ['workspace', 'home', 'bin'].map(name => join(base, name)) as [string, string, string]
   for (const dir of [root, home, bin]) mkdirSync(dir)
   const profile = join(base, 'profile')
