@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RoutePlugin } from '#contracts/http'
 import { bootFront, type FrontUnderTest, TEST_SETTINGS } from '#test/kit/boot-front'
 import { requestText, sendRaw } from '#test/kit/raw-http'
@@ -7,6 +7,12 @@ import { parseBindAddress } from './bind-address.js'
 import { createFront, releaseLease } from './front.js'
 
 const effects: string[] = []
+/** Ends each request to `/v1/wait` that has arrived. */
+let waits: (() => void)[] = []
+const waitArrives = () => expect.poll(() => waits).toHaveLength(1)
+afterEach(() => {
+  waits = []
+})
 const probe: RoutePlugin = async app => {
   app.post('/v1/runs', { config: { scope: 'runs:write' } }, async () => {
     effects.push('run')
@@ -20,7 +26,7 @@ const probe: RoutePlugin = async app => {
     releaseLease(reply.raw)
   })
   app.get('/v1/wait', { config: { scope: 'runs:read', timeoutMs: 'none' } }, async () => {
-    await new Promise(resolve => setTimeout(resolve, 150))
+    await new Promise<void>(resolve => waits.push(resolve))
     return { waited: true }
   })
 }
@@ -30,7 +36,7 @@ let daemon: FrontUnderTest
 beforeAll(async () => {
   daemon = await bootFront([probe], {
     settings: { allowedOrigins: [TRUSTED], allowedHosts: ['Agents.example:8443'] },
-    limits: { headersTimeoutMs: 150, requestTimeoutMs: 300, checkEveryMs: 30, maxHeaderBytes: 8192 },
+    limits: { headersTimeoutMs: 1000, requestTimeoutMs: 2000, checkEveryMs: 30, maxHeaderBytes: 8192 },
   })
 })
 afterAll(() => daemon.close())
@@ -254,7 +260,7 @@ describe('stopping', () => {
     const idle = await open(port, requestText('GET', '/v1/things/1', [host]))
     const waiting = sendRaw(port, requestText('GET', '/v1/wait', [host]))
     const busy = await open(port, requestText('GET', '/v1/stream', [host]))
-    await new Promise(resolve => setTimeout(resolve, 30))
+    await waitArrives()
     let stopped = 0
     front.onStopping(() => {
       stopped++
@@ -265,8 +271,9 @@ describe('stopping', () => {
     })
     undo()
     front.onStopping(() => Promise.reject(new Error('one that fails')))
-    const closing = front.close({ graceMs: 400 })
+    const closing = front.close({ graceMs: 2000 })
     expect(front.isStopping).toBe(true)
+    for (const end of waits) end()
     expect(await waiting).toMatchObject({ status: 200, body: '{"waited":true}' })
     await ended
     await closing
@@ -317,9 +324,9 @@ describe('stopping', () => {
     const ended = new Promise(resolve => socket.once('close', resolve))
     // A wait keeps the connection busy while the front stops; what comes behind it was sent too late.
     socket.write(requestText('GET', '/v1/wait', [host]))
-    await new Promise(resolve => setTimeout(resolve, 40))
-    const closing = front.close({ graceMs: 2000 })
-    socket.write(requestText('GET', path, [host]))
+    await waitArrives()
+    const closing = front.close({ graceMs: 20_000 })
+    socket.write(requestText('GET', path, [host]), () => waits[0]?.())
     await Promise.all([closing, ended])
     expect(received).toContain('{"waited":true}')
     expect(received.slice(received.indexOf('}'))).toMatch(answer)

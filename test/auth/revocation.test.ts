@@ -9,7 +9,7 @@ let live: AuthBench
 afterEach(() => live.stop())
 
 test('a key that another process revokes is refused within 1 s, and its open streams end within 5 s', {
-  timeout: 30_000,
+  timeout: 60_000,
 }, async () => {
   live = await bootWithAuth({ turns: [{ content: 'late', delay_ms: 600_000 }] })
   const doomed = await makeKey(live.database, 'acme', 'runs:write')
@@ -23,10 +23,16 @@ test('a key that another process revokes is refused within 1 s, and its open str
   await expect.poll(() => live.daemon.openStreams).toBe(2)
   expect(await keysCommand(live.database, 'revoke', doomed.prefix)).toMatchObject({})
   const revokedAt = performance.now()
+  let acceptedAt = revokedAt
   await expect
-    .poll(async () => (await client.request('GET', `/v1/runs/${runId}`)).status, { timeout: 3_000, interval: 25 })
+    .poll(async () => {
+      const sentAt = performance.now()
+      const { status } = await client.request('GET', `/v1/runs/${runId}`)
+      if (status !== 401) acceptedAt = sentAt
+      return status
+    })
     .toBe(401)
-  expect(performance.now() - revokedAt).toBeLessThan(1_000)
+  expect(acceptedAt - revokedAt).toBeLessThan(1_000)
   const { isWhole, bytes } = await cut!
   expect(performance.now() - revokedAt).toBeLessThan(5_000)
   expect(isWhole).toBe(false)
