@@ -24,7 +24,7 @@ const survivors = (mark: string) =>
     }
   })
 
-async function until(condition: () => boolean, limitMs = 5000): Promise<boolean> {
+async function until(condition: () => boolean, limitMs = 30_000): Promise<boolean> {
   for (const end = performance.now() + limitMs; performance.now() < end; await delay(5)) if (condition()) return true
   return condition()
 }

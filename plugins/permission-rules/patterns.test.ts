@@ -137,10 +137,10 @@ describe('path globs', () => {
   })
 
   test('no pattern makes a comparison hang', () => {
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     expect(path(`${'*a'.repeat(49)}**b`).matches('a'.repeat(4096))).toBe(false)
     expect(textGlob(`${'*a'.repeat(2000)}b`).matches('a'.repeat(100_000))).toBe(false)
-    expect(performance.now() - startedAt).toBeLessThan(2000)
+    expect(process.cpuUsage(before).user).toBeLessThan(5_000_000)
   })
 })
 

@@ -241,7 +241,7 @@ describe('over HTTP', () => {
     const startedAt = performance.now()
     expect((await post(`${id}/cancel`)).body).toEqual({ status: 'cancelling' })
     expect((await booted.events(id)).at(-1)?.type).toBe('run.cancelled')
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    expect(performance.now() - startedAt).toBeLessThan(30_000)
     expect((await post(`${id}/cancel`)).body).toEqual({ status: 'cancelling' })
   })
 })

