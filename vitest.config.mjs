@@ -17,8 +17,10 @@ export default defineConfig({
     include: lane.include,
     exclude: [...lane.exclude, 'dist/shelf/**', 'node_modules/**'],
     server: { deps: { external: [/\/dist\/(?!.*\.test\.js$)/, /node_modules/] } },
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Nets for what hangs, wide enough for a machine that is ten times slower: what is quick says so by its own events.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 25 } },
     pool: 'forks',
   },
 })

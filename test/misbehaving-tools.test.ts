@@ -73,7 +73,7 @@ test('whatever a tool does wrong is its result, and the run goes on', async () =
   expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { output: 'went on' } })
 })
 
-test('a tool that ignores the end of its run adds nothing to it', { timeout: 30_000 }, async () => {
+test('a tool that ignores the end of its run adds nothing to it', { timeout: 60_000 }, async () => {
   const { start: begin, until, request, events } = await start('deaf')
   const id = await begin('go')
   await until(id, 'tool.output.delta')

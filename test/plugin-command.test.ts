@@ -63,7 +63,7 @@ test('plugin new writes a plugin that plugin check passes, a daemon runs and hot
   const generation = async () =>
     Reflect.get(rowOf((await daemon.request('GET', '/v1/plugins')).body, 'word-count') ?? {}, 'generation')
   const before = Reflect.get(rowOf(body, 'word-count') ?? {}, 'generation')
-  await expect.poll(generation, { timeout: 5000 }).not.toBe(before)
+  await expect.poll(generation, { timeout: 30_000 }).not.toBe(before)
   expect(await resultOf()).toBe('{"counted":3}')
 
   // The author's own project: the package and a test runner beside the plugin.

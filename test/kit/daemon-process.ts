@@ -22,7 +22,7 @@ export interface DaemonProcess {
 }
 
 const READY = /ready (\S+) (\d+)\n/
-const READY_MS = 30_000
+const READY_MS = 50_000
 
 /** Starts one and waits until it listens; rejects with its log when it ends before that. */
 export async function spawnDaemon(config: ChildConfig): Promise<DaemonProcess> {

@@ -60,8 +60,10 @@ async function storm(reloads: number, touches: number): Promise<StormReport> {
   }
   const settle = async () => {
     await Promise.all(inFlight)
+    const until = performance.now() + 30_000
+    while (host.epochsAlive > 1 && performance.now() < until) await wait(20)
     // Timers of what has just ended go within seconds; those that stay are leaks.
-    for (let turn = 0; turn < 300 && (host.epochsAlive > 1 || handlesNow().Timeout); turn += 1) await wait(20)
+    for (let turn = 0; turn < 300 && handlesNow().Timeout; turn += 1) await wait(20)
     for (let turn = 0; turn < 5; turn += 1) {
       collectGarbage()
       await wait(10)

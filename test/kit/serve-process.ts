@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { answeredBy } from './answered-by.js'
 
 const MAIN = resolve(import.meta.dirname, '../../kernel/main.js')
-const READY_MS = 30_000
+const READY_MS = 50_000
 
 /** `runwright serve` in a process of its own, started as an operator starts it. */
 export interface ServeProcess {

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { benchForEach } from './plan-bench.js'
@@ -38,13 +39,15 @@ describe('by tools only the plan file changes', () => {
   })
 
   test.each([
-    ['a link inside', 'a.txt'],
-    ['a link outside', '/tmp/runwright-plan-victim'],
-    ['a link to nothing', 'nothing'],
-  ])('a plan file that is %s is written by nobody', async (_, target) => {
+    ['a link inside', () => 'a.txt'],
+    ['a link outside', () => mkdtempSync(join(tmpdir(), 'runwright-plan-'))],
+    ['a link to nothing', () => 'nothing'],
+  ])('a plan file that is %s is written by nobody', async (_, lead) => {
     const { workspace } = await bench.start()
     fill(workspace)
-    if (target.startsWith('/')) writeFileSync(target, 'untouched')
+    const outside = lead()
+    const target = outside.startsWith('/') ? join(outside, 'victim') : outside
+    if (target !== outside) writeFileSync(target, 'untouched')
     symlinkSync(target, join(workspace, 'plan.md'))
     const before = treeOf(workspace)
     bench.calling([
@@ -53,9 +56,11 @@ describe('by tools only the plan file changes', () => {
     ])
     const { id } = await bench.planUntilExit({ plan_file: 'plan.md' })
     expect(treeOf(workspace)).toEqual(before)
-    if (target.startsWith('/')) expect(readFileSync(target, 'utf8')).toBe('untouched')
+    if (target !== outside) {
+      expect(readFileSync(target, 'utf8')).toBe('untouched')
+      await rm(outside, { recursive: true })
+    }
     await bench.cancel(id)
-    await rm('/tmp/runwright-plan-victim', { force: true })
   })
 
   test('the default plan file is read and written by tools and commands, and nothing beside it is seen', async () => {

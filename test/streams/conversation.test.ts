@@ -28,7 +28,7 @@ const idsIn = (bytes: Buffer) => framesIn(bytes).map(idOf)
 
 test.each([{ isDurable: false }, { isDurable: true }])(
   'a conversation shows every run once, in order, also those that start later; ends do not end it (%j)',
-  { timeout: 30_000 },
+  { timeout: 60_000 },
   async ({ isDurable }) => {
     const { start: begin, run, events } = await start({ isDurable, turns: TURNS })
     const first = await run({ prompt: 'one', conversation_id: 'talk' })
