@@ -114,7 +114,7 @@ test('a copy that a running daemon may still import from is kept from others tha
   for (let hour = 0; hour < 3; hour++) {
     await utimes(staged, LONG_AGO, LONG_AGO)
     vi.advanceTimersByTime(HOUR_MS)
-    await vi.waitUntil(async () => (await stat(staged)).mtimeMs > LONG_AGO.getTime())
+    await vi.waitUntil(async () => (await stat(staged)).mtimeMs > LONG_AGO.getTime(), { timeout: 30_000 })
     await anotherBoots()
   }
   expect(await bench.host.current.hooks.runAdmitting.promise({} as never)).toContain('late one')

@@ -131,7 +131,7 @@ test('a session that never says anything is given ten seconds', async () => {
     return new Promise(() => undefined)
   })
   const listing = opened!.app.inject('/v1/providers')
-  await vi.waitUntil(() => patience !== undefined)
+  await vi.waitUntil(() => patience !== undefined, { timeout: 30_000 })
   expired.abort()
   expect((await listing).json().providers[0]).toMatchObject({ health: 'failed', health_error: 'no answer within 10 s' })
   expect(timeout).toHaveBeenCalledWith(10_000)
