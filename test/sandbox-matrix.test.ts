@@ -115,11 +115,16 @@ describe.each(MATRIX)('sandbox %s, network %s', (sandbox, network, cell) => {
   })
 
   test(`a server in the background is${cell.network ? '' : ' not'} there for the next run`, async () => {
-    const serve = NODE(`require("net").createServer(s=>s.end("still here")).listen(4571,"127.0.0.1")`)
-    const call = NODE(
-      `let n=60;const go=()=>require("net").connect(4571,"127.0.0.1").on("data",d=>{console.log(""+d);process.exit()}).on("error",()=>n--?setTimeout(go,25):process.exit());go()`,
+    const serve = NODE(
+      `require("net").createServer(s=>s.end("still here")).listen(0,"127.0.0.1",function(){console.log("up",this.address().port)})`,
     )
     const { shell_id } = await bash(serve, { permissions }, live, { run_in_background: true })
+    const said = async () => String((await live.request('GET', `/v1/jobs/${shell_id}/output`)).body.output)
+    await expect.poll(said).toMatch(/^up \d+\n/)
+    const [, at] = (await said()).split(/\s/)
+    const call = NODE(
+      `require("net").connect(${at},"127.0.0.1").on("data",d=>console.log(""+d)).on("error",()=>process.exit())`,
+    )
     const { output } = await bash(call, { permissions })
     await live.request('POST', `/v1/jobs/${shell_id}/kill`)
     expect(output?.includes('still here')).toBe(cell.network)
