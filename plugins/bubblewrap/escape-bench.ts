@@ -13,7 +13,7 @@ import { type BenchPlace, openBenchPlace } from './bench-place.js'
 export interface Probe {
   readonly name: string
   readonly script: string
-  readonly network?: 'allow'
+  readonly network?: 'allow' | 'deny'
   readonly isUnprovable?: boolean
 }
 

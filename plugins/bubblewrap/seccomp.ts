@@ -3,8 +3,9 @@ import type { NetworkAccess } from '#contracts/run/policy'
 /**
  * The system call filter of a command as the bytes bwrap's `--seccomp` takes, or undefined for a processor it does not
  * know. Namespaces leave ways out that this closes: path-named Unix sockets (network denied), vsock and other families no
- * namespace covers, io_uring, which opens sockets unseen by filters, and files with set-id bits, which would lie on the
- * host as programs of the daemon's user.
+ * namespace covers, io_uring, which opens sockets unseen by filters, files with set-id bits, which would lie on the
+ * host as programs of the daemon's user, and the two ways out of the control group that holds the limit on processes: a
+ * child made in another group, and a namespace in which the group's own files can be mounted writable.
  */
 export function compileSocketFilter(network: NetworkAccess, processor: string): Uint8Array | undefined {
   const numbers = CALLS[processor]
@@ -16,8 +17,17 @@ export function compileSocketFilter(network: NetworkAccess, processor: string): 
     processor === 'x64' ? [jump(AT_LEAST, 0x40000000, 0, 1), refuse(EPERM)] : [],
     IO_URING.flatMap(number => [jump(EQUAL, number, 0, 1), refuse(ENOSYS)]),
     numbers.keyring.flatMap(number => [jump(EQUAL, number, 0, 1), refuse(EPERM)]),
-    // Its arguments lie in memory, where a filter cannot look; whoever uses it knows older kernels without it.
-    [jump(EQUAL, OPENAT2, 0, 1), refuse(ENOSYS)],
+    // Their arguments lie in memory, where a filter cannot look; whoever uses them knows older kernels without them.
+    [OPENAT2, CLONE3].flatMap(number => [jump(EQUAL, number, 0, 1), refuse(ENOSYS)]),
+    numbers.spaces.flatMap(number => [
+      ...[
+        jump(EQUAL, number, 0, 4),
+        load(FIRST),
+        jump(ANY_BIT, CONTROL_GROUP_SPACE, 0, 1),
+        refuse(EPERM),
+        load(NUMBER),
+      ],
+    ]),
     numbers.modes.flatMap(([number, mode]) => [
       ...[jump(EQUAL, number, 0, 4), load(mode), jump(ANY_BIT, SET_ID, 0, 1), refuse(EPERM), load(NUMBER)],
     ]),
@@ -56,6 +66,8 @@ interface Calls {
   readonly socket: number
   readonly socketpair: number
   readonly keyring: readonly number[]
+  /** Calls that make namespaces by the flags in their first argument: clone, unshare. */
+  readonly spaces: readonly number[]
   /** Calls that set permission bits, and the argument that holds them: chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat. */
   readonly modes: readonly (readonly [number: number, mode: number])[]
   /** open, openat. */
@@ -71,6 +83,7 @@ const CALLS: Readonly<Record<string, Calls | undefined>> = {
     socket: 41,
     socketpair: 53,
     keyring: [248, 249, 250],
+    spaces: [56, 272],
     modes: [
       ...([90, 91, 85, 133] as const).map(number => [number, SECOND] as const),
       ...([268, 452, 259] as const).map(number => [number, THIRD] as const),
@@ -85,11 +98,14 @@ const CALLS: Readonly<Record<string, Calls | undefined>> = {
     socket: 198,
     socketpair: 199,
     keyring: [217, 218, 219],
+    spaces: [220, 97],
     modes: [[52, SECOND], ...([53, 452, 33] as const).map(number => [number, THIRD] as const)],
     opens: [[56, THIRD, FOURTH]],
   },
 }
-const OPENAT2 = 437
+const [OPENAT2, CLONE3] = [437, 435]
+/** CLONE_NEWCGROUP. */
+const CONTROL_GROUP_SPACE = 0x02000000
 const SET_ID = 0o6000
 /** O_CREAT and O_TMPFILE. */
 const CREATING = 0x400040

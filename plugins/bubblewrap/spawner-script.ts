@@ -10,6 +10,10 @@
  * When the daemon is gone, which shows as the end of input, everything started here is killed with it: each launcher is
  * stopped first, so that it cannot make the child that would outlive it, then the child, then the launcher. The program
  * that carries a network's connections ends when the network's shell does, the writer of `N.life`.
+ *
+ * Root owns the machine's devices and could change their modes through every view, so for root they are mounted
+ * read-only here, in a mount namespace that follows the machine's: what is written to a device does not mind. When
+ * memory runs out, what is started here ends before anything else of the machine, the daemon first of all.
  */
 export const SPAWNER_SCRIPT = `
 serve() {
@@ -76,12 +80,21 @@ if [ "$0" = network ]; then
   exit
 fi
 
+if [ "$0" = spawner ] && [ "$UID" = 0 ] && unshare --mount true; then
+  exec unshare --mount --propagation slave "$BASH" --norc --noprofile -c "$BASH_EXECUTION_STRING" spawner-of-root "$@"
+fi
+if [ "$0" = spawner-of-root ]; then
+  for device in null zero full random urandom tty; do
+    mount -o bind,ro "/dev/$device" "/dev/$device" </dev/null >/dev/null
+  done
+fi
 own=$PWD
 for open in /proc/self/fd/*; do
   open=\${open##*/}
   [ "$open" -gt 3 ] && eval "exec $open>&-"
 done 2>/dev/null
 ulimit -S -c 0
+read -r chance </proc/self/oom_score_adj && [ "$chance" -lt 1000 ] && echo 1000 >/proc/self/oom_score_adj
 [ "$2" = 0 ] || ulimit -S -H -u "$2" 2>/dev/null
 [ "$3" = 0 ] || ulimit -S -H -d "$3" 2>/dev/null
 IFS= read -r group
