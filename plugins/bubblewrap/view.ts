@@ -1,5 +1,5 @@
-import { accessSync, constants, lstatSync, type Stats } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, lstatSync, readlinkSync, type Stats } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { SandboxPolicy } from '#contracts/sandbox'
 import { isBelow } from './below.js'
 import { HOME_SECRETS, SYSTEM_SECRETS, toolchainDirs } from './home.js'
@@ -88,7 +88,8 @@ function* homeView({ home, path, privateHome }: Place, isReadOnly: boolean): Gen
 
 /**
  * Hooks and config of a repository name programs that run later, outside: read-only, existing or not. The `.git`
- * directory is a mount of its own, so that it cannot be moved away and replaced.
+ * directory is a mount of its own, so that it cannot be moved away and replaced. A link in the place of one of them
+ * cannot be covered, only what it leads to: the whole directory is read-only then.
  */
 function* gitView(root: string, place: Place): Generator<Mount> {
   const dot = join(root, '.git')
@@ -96,16 +97,27 @@ function* gitView(root: string, place: Place): Generator<Mount> {
   if (kind === 'file') yield { path: dot, kind: 'read' }
   const git = kind === 'directory' ? dot : kind === 'link' ? real(dot) : isGitDir(root) ? root : undefined
   if (!git || (kind === 'link' && !isBelow(git, root))) return
-  if (git !== root) yield { path: git, kind: 'write' }
-  yield covered(join(git, 'hooks'), 'directory', place.void)
-  yield covered(join(git, 'config'), 'file', place.blank)
+  const control = [
+    { path: join(git, 'hooks'), expected: 'directory', substitute: place.void },
+    { path: join(git, 'config'), expected: 'file', substitute: place.blank },
+  ] as const
+  const isPlain = control.every(({ path, expected }) => [expected, 'none'].includes(kindOf(path)))
+  if (!isPlain || git !== root) yield { path: git, kind: isPlain ? 'write' : 'read' }
+  for (const { path, substitute } of control) {
+    const target = isPlain ? path : linkTarget(path)
+    if (target && isBelow(target, root)) yield covered(target, substitute)
+  }
 }
+
+/** Where a link leads, also when nothing is there yet; undefined when `path` is none. */
+const linkTarget = (path: string): string | undefined =>
+  kindOf(path) === 'link' ? (real(path) ?? resolve(dirname(path), readlinkSync(path))) : undefined
 
 const isGitDir = (root: string) =>
   kindOf(join(root, 'HEAD')) === 'file' && kindOf(join(root, 'objects')) === 'directory'
 
-const covered = (path: string, expected: Kind, substitute: string): Mount =>
-  kindOf(path) === expected ? { path, kind: 'read' } : { path, kind: 'read', source: substitute }
+const covered = (path: string, substitute: string): Mount =>
+  kindOf(path) === 'none' ? { path, kind: 'read', source: substitute } : { path, kind: 'read' }
 
 function* hiddenPaths(policy: SandboxPolicy, { home, hiddenPaths, systemSecrets }: Place): Generator<string> {
   yield* policy.hiddenPaths
@@ -116,10 +128,10 @@ function* hiddenPaths(policy: SandboxPolicy, { home, hiddenPaths, systemSecrets 
   yield* systemSecrets
 }
 
-/** Covers what the host has at `path`, unless a mount above already shows something else there. */
+/** Covers what the host has at `path`, unless a mount above already shows something else there; /dev is always another. */
 function hide(path: string, mounts: Map<string, Mount>, place: Place): void {
   const target = real(path)
-  if (!target || target === '/') return
+  if (!target || target === '/' || isBelow(target, '/dev')) return
   const above = nearest(target, mounts)
   if (above.path !== target && (above.source !== undefined || COVERING.has(above.kind))) return
   if (above.path === target && above.kind === 'empty') return
