@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '#contracts/errors'
 import type { SandboxCommand, SandboxExit, SandboxRefusal } from '#contracts/sandbox'
+import { LeftOver } from './left-over.js'
 import { refuse } from './refusal.js'
 import { type Launched, MOUNTED } from './spawner.js'
 
@@ -28,6 +29,7 @@ export async function settle(
   let objection = ''
   let hasEnded = false
   let broken: { readonly error: unknown } | undefined
+  let leftOver: LeftOver | undefined
   const report = new LauncherReport(status)
   const end = (reason: NonNullable<typeof ending>) => {
     ending ??= reason
@@ -65,6 +67,7 @@ export async function settle(
           if (door.opens(chunk)) void judge()
           return undefined
         }
+        leftOver?.count(chunk.length)
         return command.onOutput(chunk, name)
       },
       refused,
@@ -75,9 +78,14 @@ export async function settle(
   if (signal.aborted) abort()
   if (lost.aborted) orphan()
   try {
-    await Promise.all([pump(stdout, 'stdout'), pump(stderr, 'stderr'), report.ended])
+    const said = Promise.all([pump(stdout, 'stdout'), pump(stderr, 'stderr')])
+    await report.ended
+    const { initPid } = report
+    leftOver = new LeftOver([stdout, stderr], () => initPid === undefined || !isRunning(initPid))
+    await said
     hasEnded = report.initPid === undefined || (await processSpaceEnded(report.initPid))
   } finally {
+    leftOver?.stop()
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
     lost.removeEventListener('abort', orphan)

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
-import { closeSync, constants, mkdtempSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#contracts/errors'
 import type { NetworkPlan } from './network-plan.js'
+import { isUnused } from './pipe-check.js'
 import { type NetworkPrograms, openPrivateNetwork, type PrivateNetwork } from './private-network.js'
 import { openProcessLimit } from './process-limit.js'
 import { SPAWNER_SCRIPT } from './spawner-script.js'
@@ -48,7 +49,7 @@ export interface Launched {
   readonly lost: AbortSignal
   /** Lets one that is held go on. */
   proceed(): void
-  /** Gives the pipes back for the next command; call it only when no process of this one is left. */
+  /** Gives the pipes back for the next command; call it only when no process of this one is left. Those it handed on go. */
   release(): void
 }
 
@@ -138,7 +139,8 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       return isAlive
     },
     async launch({ argv, options, stdin, mergesOutput, filter, isHeld, network }) {
-      const slot = await freeName(freeSlots, () => String(made++), ['out', 'err', 'status', 'go'])
+      const pipes = ['out', 'err', 'status', 'go']
+      const slot = await freeName(freeSlots, () => String(made++), pipes)
       const file = (name: string) => join(dir, `${slot}.${name}`)
       for (const [name, words] of Object.entries({ argv, options }))
         writeFileSync(file(name), words.map(word => `${word}\0`).join(''), { mode: 0o600 })
@@ -155,8 +157,13 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const status = others.pop()
       if (!stdout || !status) throw gone()
       const end = network ? network.lost : lost.signal
+      if (stdin !== undefined) rmSync(file('in'), { force: true })
       const proceed = () => letGo(file('go'))
-      return { pid, stdout, stderr: others[0], status, lost: end, proceed, release: () => void freeSlots.push(slot) }
+      const release = () => {
+        if (isUnused(file('out')) && (mergesOutput || isUnused(file('err')))) freeSlots.push(slot)
+        else for (const name of [...pipes, 'argv', 'options']) rmSync(file(name), { force: true })
+      }
+      return { pid, stdout, stderr: others[0], status, lost: end, proceed, release }
     },
     async openNetwork(programs, plan) {
       const pipes = ['control', 'life', 'ready', 'carrier']
