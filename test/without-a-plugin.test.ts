@@ -105,6 +105,7 @@ const WITHOUT: Readonly<Record<string, Expectation>> = {
   providers: {
     refused: ['live-models'],
     gone: [
+      wish('fallback_providers', ['anthropic']),
       ['GET', '/v1/models', undefined, 404, 'not_found'],
       ['GET', '/v1/providers', undefined, 404, 'not_found'],
       ['PUT', '/v1/providers/openai/key', { key: 'k' }, 404, 'not_found'],

@@ -14,7 +14,6 @@ const HONOURED_BY_KERNEL: ReadonlySet<string> = new Set([
   'model',
   'provider_name',
   'allow_fallback',
-  'fallback_providers',
   'tenant_id',
   'conversation_id',
   'agent_id',

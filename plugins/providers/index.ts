@@ -25,7 +25,7 @@ export const plugin = definePlugin({
   optional: [SECRETS],
   provides: [PROVIDERS],
   gathers: [MODEL_WIRES, PROVIDER_ENTRIES],
-  honours: ['model', 'provider_name'],
+  honours: ['model', 'provider_name', 'fallback_providers'],
   async register(scope) {
     const { config, log } = scope
     const secrets = scope.find(SECRETS)
