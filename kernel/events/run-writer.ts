@@ -1,4 +1,3 @@
-import { messageOf } from '#contracts/errors'
 import type { StoredEvent } from '#contracts/event/envelope'
 import type { PluginLog } from '#contracts/plugin'
 import type { RunRecord } from '#contracts/run/run'
@@ -33,8 +32,8 @@ export interface RunWriterOptions {
 }
 
 /**
- * Turns what a run leaves behind into commits: what comes within a few milliseconds is one unit, one unit is in flight at a time, what
- * comes meanwhile is the next. A store that cannot take writes is asked again until it can; the run waits where
+ * Turns what a run leaves behind into commits: what comes within a few milliseconds is one unit, one unit is in flight at a
+ * time, what comes meanwhile is the next. A store that cannot take writes is asked again until it can; the run waits where
  * something depends on the answer.
  */
 export class RunWriter {
@@ -113,10 +112,7 @@ export class RunWriter {
   async #commit(change: RunChange): Promise<void> {
     const { store, hold, committed, lost, log } = this.options
     try {
-      await untilStored(
-        () => store.commit(hold, change),
-        error => log.warn({ run: hold.runId, error: messageOf(error) }, 'run waits for its store'),
-      )
+      await untilStored({ id: hold.runId, log }, () => store.commit(hold, change))
       committed(change)
     } catch (error) {
       this.#isLost = true

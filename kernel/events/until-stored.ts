@@ -1,14 +1,17 @@
-import { isFailure } from '#contracts/errors'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isFailure, messageOf } from '#contracts/errors'
+import type { PluginLog } from '#contracts/plugin'
 
-const RETRY_MS = [50, 100, 250, 500, 1000]
+const RETRY_MS = [50, 100, 250, 500]
+const LONGEST_RETRY_MS = 1000
 
 /**
- * Asks a store again for as long as it says that it cannot answer at the moment (`store_unavailable`); everything else it
- * says is passed on. `waits` is told of the first refusal. Once the signal has fired it is not asked again.
+ * Asks a store again for as long as it says that it cannot answer at the moment (`store_unavailable`): a run waits, it does
+ * not end for that. Everything else the store says is passed on. Once the signal has fired it is not asked again.
  */
 export async function untilStored<T>(
+  run: { readonly id: string; readonly log: PluginLog },
   work: () => Promise<T>,
-  waits: (error: unknown) => void,
   signal?: AbortSignal,
 ): Promise<T> {
   for (let attempt = 0; ; attempt++) {
@@ -16,11 +19,9 @@ export async function untilStored<T>(
       return await work()
     } catch (error) {
       if (!isFailure(error, 'store_unavailable')) throw error
-      if (attempt === 0) waits(error)
+      if (attempt === 0) run.log.warn({ run: run.id, error: messageOf(error) }, 'run waits for its store')
       signal?.throwIfAborted()
-      await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0)
+      await pause(RETRY_MS[attempt] ?? LONGEST_RETRY_MS)
     }
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))

@@ -1,11 +1,11 @@
 import type { DependencyContainer } from 'tsyringe'
 import { messageOf } from '#contracts/errors'
 import type { PluginLog, PluginManifest, Undo } from '#contracts/plugin'
+import { withLimit } from '../waits.js'
 import type { CarriedSlots } from './carried.js'
 import { type Contributions, noContributions } from './contributions.js'
 import { pluginFault } from './fault.js'
 import { createScope } from './scope.js'
-import { withLimit } from './time-limit.js'
 
 /** What a generation is opened with. */
 export interface GenerationGrants {

@@ -1,4 +1,5 @@
 import { Failure, messageOf } from '#contracts/errors'
+import { withLimit } from '../waits.js'
 import { Epoch } from './epoch.js'
 import { pluginAtFault, pluginFault, switchOffHint } from './fault.js'
 import { DEFAULT_LIMIT_MS, type HostOptions, type PluginSource } from './host-options.js'
@@ -6,7 +7,6 @@ import { type LoadedPlugin, Loader } from './load.js'
 import { disposeAll, type Member, Opener, type Plan } from './opener.js'
 import { additionsOf, NO_ADDITIONS, type PluginReport, type RefusedPlugin, type SyncReport } from './report.js'
 import { Shelf } from './shelf.js'
-import { withLimit } from './time-limit.js'
 
 interface Fault {
   readonly origin: PluginSource['origin']

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf } from '#contracts/errors'
 import type { PluginManifest } from '#contracts/plugin'
+import { withLimit } from '../waits.js'
 import { checkManifest } from './check-manifest.js'
 import { pluginAtFault, pluginFault } from './fault.js'
 import type { PluginSource } from './host-options.js'
 import { type PluginFiles, readPluginFiles } from './plugin-files.js'
 import type { Shelf } from './shelf.js'
-import { withLimit } from './time-limit.js'
 import { transpile } from './transpile.js'
 
 /** A plugin's code as imported from its staged copy. */

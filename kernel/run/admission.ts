@@ -4,7 +4,6 @@ import { type Identity, resolveTenant } from '#contracts/identity'
 import type { RunPolicy } from '#contracts/run/policy'
 import { RunRequest } from '#contracts/run/request'
 import type { RunRecord } from '#contracts/run/run'
-import { NO_USAGE } from '#contracts/run/usage'
 import { checkShape } from '../schema-check.js'
 import { NO_PROGRESS } from './ledger.js'
 
@@ -55,26 +54,18 @@ export async function admit(
 
 /** Throws for a field of the request that nobody gives effect to. */
 export function refuseUnhonoured(request: RunRequest, honoured: ReadonlySet<string>): void {
-  const asked: [string, unknown][] = Object.entries(request).flatMap(([field, value]) =>
-    field === 'permissions' && typeof value === 'object' && value
-      ? prefixed(value)
-      : [[field, value] as [string, unknown]],
+  const known = Object.entries(request).filter(([field]) => Object.hasOwn(RunRequest.properties, field))
+  const asked = known.flatMap(([field, value]) =>
+    field === 'permissions'
+      ? Object.entries(value ?? {}).map(([key, inner]) => [`permissions.${key}`, inner] as const)
+      : [[field, value] as const],
   )
   for (const [field, value] of asked) {
-    if (!Object.hasOwn(RunRequest.properties, field) && !field.startsWith('permissions.')) continue
     if (isNeutral(field, value) || HONOURED_BY_KERNEL.has(field) || honoured.has(field)) continue
-    throw new Failure(
-      'not_implemented',
-      `${field}: no running plugin gives effect to this field; leave it out or enable one`,
-      {
-        details: { field },
-      },
-    )
+    const message = `${field}: no running plugin gives effect to this field; leave it out or enable one`
+    throw new Failure('not_implemented', message, { details: { field } })
   }
 }
-
-const prefixed = (permissions: object): [string, unknown][] =>
-  Object.entries(permissions).map(([key, value]) => [`permissions.${key}`, value])
 
 function isNeutral(field: string, value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === false || value === 0) return true
@@ -113,12 +104,7 @@ export function recordOf(
     ...(label !== identity.tenantId && { tenant_label: label }),
     conversation_id: request.conversation_id || run.id,
     agent_id: request.agent_id || 'default',
-    usage_totals: {
-      prompt_tokens_total: 0,
-      completion_tokens_total: 0,
-      total_tokens: 0,
-      last_turn_tokens: NO_USAGE.total_tokens,
-    },
+    usage_totals: { prompt_tokens_total: 0, completion_tokens_total: 0, total_tokens: 0, last_turn_tokens: 0 },
     cost_totals: { cost_usd_total: 0, last_turn_cost_usd: 0, cost_status: 'pending' },
     ...(request.parent_context_handoff && { parent_context_handoff: request.parent_context_handoff }),
     created_at: at,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { Failure, messageOf } from '#contracts/errors'
 import type { HookTable } from '#contracts/hooks'
 import type { Identity } from '#contracts/identity'
@@ -9,17 +10,18 @@ import type { Message } from '#contracts/run/message'
 import { isSettled, type RunRecord } from '#contracts/run/run'
 import type { Runs, Started, StartOptions } from '#contracts/run/runs'
 import type { DaemonSettings } from '#contracts/settings'
-import type { LetterDraft, PostOutcome, RunChange, RunQuery, RunStore } from '#contracts/store/run-store'
+import type { CreateOutcome, LetterDraft, PostOutcome, RunQuery, RunStore } from '#contracts/store/run-store'
 import type { ToolDefinition } from '#contracts/tool/tool'
 import type { EventHub } from '../events/hub.js'
+import { withLimit } from '../waits.js'
 import { admit, recordOf } from './admission.js'
 import { History } from './history.js'
 import { runToEnd } from './life.js'
-import { LiveRun } from './live-run.js'
-import { openingEvents } from './opening.js'
-import { openingMessage, type Recovered, recover } from './recovery.js'
+import { LiveRun, type LiveRunOptions } from './live-run.js'
+import { openingEvents, openingMessage } from './opening.js'
+import { RecentRuns } from './recent-runs.js'
+import { recover } from './recovery.js'
 import { type Place, RunQueue } from './run-queue.js'
-import { leftUnfinished, Settlements } from './settlements.js'
 
 /** What the engine needs of an epoch. */
 export interface RunEpoch {
@@ -37,11 +39,24 @@ export interface EngineOptions {
   readonly log: PluginLog
 }
 
+/** The epoch of a run, and what hands it back. */
+interface LeasedEpoch {
+  readonly epoch: RunEpoch
+  readonly release: () => void
+}
+
+const MAX_QUEUED = 4096
+const PAGE = 1000
+/** Kind and key of the letter that cancels a run. */
+const CANCEL = 'cancel'
+
 /** Runs in flight of this process, and the run port over them and the store. */
 export class RunEngine implements Runs {
   readonly #live = new Map<string, LiveRun>()
   readonly #queue: RunQueue
-  readonly #settlements = new Settlements()
+  readonly #recent: RecentRuns
+  /** Under its id, that a run has left memory: with its settled record, or with nothing when it is unfinished. */
+  readonly #left = new EventEmitter().setMaxListeners(0)
   readonly #history: History
   readonly #owner = `${process.pid}-${randomUUID()}`
   #isStopping = false
@@ -49,6 +64,7 @@ export class RunEngine implements Runs {
   constructor(private readonly options: EngineOptions) {
     this.#history = new History(() => required(options.epoch(), MESSAGE_STORE))
     this.#queue = new RunQueue(() => options.settings().maxConcurrentRuns)
+    this.#recent = new RecentRuns(options.hub)
   }
 
   get isDurable(): boolean {
@@ -61,25 +77,19 @@ export class RunEngine implements Runs {
   get size(): number {
     return this.#live.size
   }
-  /** Conversation histories held in memory; whoever changes stored history forgets it here. */
-  get history(): History {
-    return this.#history
-  }
 
   async start(request: unknown, identity: Identity, options: StartOptions = {}): Promise<Started> {
     if (this.#isStopping) throw new Failure('unavailable', 'the daemon is stopping; try again in a moment')
-    const epoch = this.options.epoch()
-    const release = epoch.lease()
+    const leased = leaseOf(this.options.epoch())
+    const { epoch, release } = leased
     try {
       const admission = await admit(request, identity, epoch.hooks, epoch.honoured, options.previousRunId)
-      const store = required(epoch, RUN_STORE)
       const record = recordOf(admission, {
         id: options.runId ?? `run_${randomUUID()}`,
         model: this.options.settings().model,
-        nowMs: store.now(),
+        nowMs: required(epoch, RUN_STORE).now(),
       })
-      const opening = openingMessage(admission.request, admission.opening)
-      return await this.#create(record, opening, epoch, release, store, options)
+      return await this.#create(record, openingMessage(admission.request, admission.opening), leased, options)
     } catch (error) {
       release()
       throw error
@@ -89,101 +99,85 @@ export class RunEngine implements Runs {
   async #create(
     record: RunRecord,
     opening: Message,
-    epoch: RunEpoch,
-    release: () => void,
-    store: RunStore,
-    options: StartOptions,
+    leased: LeasedEpoch,
+    { idempotency }: StartOptions,
   ): Promise<Started> {
     if (this.#queue.waiting >= MAX_QUEUED)
       throw new Failure('unavailable', `${MAX_QUEUED} runs are waiting already; try again later`)
+    const store = required(leased.epoch, RUN_STORE)
     const place = this.#queue.reserve()
     const events = openingEvents(record, place.mustWait)
-    const outcome = await this.#persist(
-      record,
-      { events, journal: [{ kind: 'message', step: 0, message: opening }] },
-      store,
-      options,
-    ).catch((error: unknown) => {
-      this.#queue.giveBack(place)
-      throw error
-    })
+    const change = { events, journal: [{ kind: 'message', step: 0, message: opening } as const] }
+    const claim = idempotency && {
+      key: idempotency.key,
+      fingerprint: idempotency.fingerprint,
+      expiresAt: store.now() + idempotency.ttlMs,
+    }
+    const outcome = await store
+      .create(record, change, { owner: this.#owner, ...(claim && { idempotency: claim }) })
+      .catch((error: unknown) => {
+        this.#queue.giveBack(place)
+        throw error
+      })
     if (outcome.kind !== 'created') {
       this.#queue.giveBack(place)
-      release()
-      if (outcome.kind === 'conflict')
-        throw new Failure(
-          'idempotency_conflict',
-          'this Idempotency-Key was used with another body; use a new key for a new request',
-        )
-      const run = await this.read(record.tenant_id, outcome.runId)
-      if (!run) throw new Failure('internal_error', 'the run of this Idempotency-Key is gone')
-      return { run, isReplay: true }
+      leased.release()
+      return this.#replay(record.tenant_id, outcome)
     }
-    const live = this.#adopt(record, outcome.fence, epoch, store, -1, { opening })
+    const live = this.#adopt(leased, { record, fence: outcome.fence, nextSeq: 0, opening })
     live.begin(events)
-    this.#launch(live, place, epoch, release, NO_INTENTS)
+    this.#launch(live, place, leased)
     // It was on its way in when the daemon began to stop.
     if (this.#isStopping) this.#interrupt(live)
     return { run: record, isReplay: false }
   }
 
-  #persist(
-    record: RunRecord,
-    change: Pick<RunChange, 'events' | 'journal'>,
-    store: RunStore,
-    { idempotency }: StartOptions,
-  ) {
-    return store.create(record, change, {
-      owner: this.#owner,
-      ...(idempotency && {
-        idempotency: {
-          key: idempotency.key,
-          fingerprint: idempotency.fingerprint,
-          expiresAt: store.now() + idempotency.ttlMs,
-        },
-      }),
-    })
+  async #replay(tenantId: string, outcome: Exclude<CreateOutcome, { kind: 'created' }>): Promise<Started> {
+    if (outcome.kind === 'conflict')
+      throw new Failure(
+        'idempotency_conflict',
+        'this Idempotency-Key was used with another body; use a new key for a new request',
+      )
+    const run = await this.read(tenantId, outcome.runId)
+    if (!run) throw new Failure('internal_error', 'the run of this Idempotency-Key is gone')
+    return { run, isReplay: true }
   }
 
   #adopt(
-    record: RunRecord,
-    fence: number,
-    epoch: RunEpoch,
-    store: RunStore,
-    lastSeq: number,
-    from: { readonly opening: Message } | { readonly recovered: Recovered },
+    { epoch }: LeasedEpoch,
+    run: Pick<LiveRunOptions, 'record' | 'fence' | 'nextSeq' | 'opening' | 'recovered'>,
   ): LiveRun {
-    const settings = this.options.settings()
+    const { workspace, hiddenPaths } = this.options.settings()
     const live = new LiveRun({
-      record,
-      hold: { runId: record.id, fence },
-      store,
+      ...run,
+      store: required(epoch, RUN_STORE),
       hooks: epoch.hooks,
       tools: epoch.tools,
       hub: this.options.hub,
       log: this.options.log,
-      workspace: { root: settings.workspace, extraDirs: [], hiddenPaths: settings.hiddenPaths },
-      nextSeq: lastSeq + 1,
-      ...from,
+      workspace: { root: workspace, extraDirs: [], hiddenPaths },
     })
-    this.#live.set(record.id, live)
+    this.#live.set(live.id, live)
     return live
   }
 
-  #launch(live: LiveRun, place: Place, epoch: RunEpoch, release: () => void, intended: ReadonlySet<string>): void {
-    const { settings, log } = this.options
+  #launch(live: LiveRun, place: Place, { epoch, release }: LeasedEpoch): void {
+    const { settings, log, hub } = this.options
     const work = async (): Promise<void> => {
+      const { retryMaxAttempts, retryMaxTotalSec } = settings()
+      const retries = { retryMaxAttempts, retryMaxTotalSec }
+      let settled: RunRecord | undefined
       try {
-        const ended = await runToEnd(live, epoch, { settings: settings(), history: this.#history, intended, log })
-        if (ended) this.#settlements.settle(ended)
+        settled = await runToEnd(live, { retries, history: this.#history, honoured: epoch.honoured })
       } catch (error) {
         // The store refused even the end of the run; the next start of the daemon picks it up.
         log.error({ run: live.id, error: messageOf(error) }, 'run left unsettled')
-      } finally {
-        this.#live.delete(live.id)
-        this.#settlements.retire(live, this.options.hub)
-        release()
       }
+      this.#live.delete(live.id)
+      if (settled) this.#recent.keep(settled)
+      else hub.forget(live.id)
+      this.#left.emit(live.id, settled)
+      release()
     }
     this.#queue.enter(place, live.id, work)
   }
@@ -193,18 +187,18 @@ export class RunEngine implements Runs {
     const epoch = this.options.epoch()
     const store = required(epoch, RUN_STORE)
     const claimed = await store.claim(this.#owner)
-    for (const run of claimed) {
-      const lastSeq = await lastSeqOf(store, run.record)
-      const recovered = recover(run.journal)
-      const live = this.#adopt(run.record, run.fence, epoch, store, lastSeq, { recovered })
-      this.#launch(live, this.#queue.reserve(), epoch, epoch.lease(), recovered.intended)
+    for (const { record, fence, journal } of claimed) {
+      const nextSeq = await nextSeqOf(store, record)
+      const leased = leaseOf(epoch)
+      const live = this.#adopt(leased, { record, fence, nextSeq, recovered: recover(journal) })
+      this.#launch(live, this.#queue.reserve(), leased)
     }
     return claimed.length
   }
 
   async read(tenantId: string, runId: string): Promise<RunRecord | undefined> {
     const live = this.#find(tenantId, runId)
-    return live ? live.visible : (this.#settlements.recent(tenantId, runId) ?? this.#store.read(tenantId, runId))
+    return live ? live.visible : (this.#recent.find(tenantId, runId) ?? this.#store.read(tenantId, runId))
   }
 
   async list(tenantId: string, query: RunQuery): Promise<readonly RunRecord[]> {
@@ -232,18 +226,20 @@ export class RunEngine implements Runs {
   }
 
   async settled(tenantId: string, runId: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    const waiting = this.#settlements.wait(runId, signal)
-    try {
-      const record = await this.read(tenantId, runId)
-      if (!record || isSettled(record.status)) return record
-      if (this.#find(tenantId, runId)) return await waiting.settled
-      // It left between the two looks: settled, or to another process.
-      const settled = this.#settlements.recent(tenantId, runId)
-      if (!settled) throw leftUnfinished(runId)
-      return settled
-    } finally {
-      waiting.end()
-    }
+    const record = await this.read(tenantId, runId)
+    if (!record || isSettled(record.status)) return record
+    // It may have left between the two looks: settled, or to another process.
+    const settled = this.#find(tenantId, runId)
+      ? await this.#leaving(runId, signal)
+      : this.#recent.find(tenantId, runId)
+    if (!settled) throw new Failure('unavailable', `the daemon is stopping; run ${runId} goes on when it is back`)
+    return settled
+  }
+
+  /** The settled record of a run that is here, when it leaves; undefined when it leaves unfinished. */
+  async #leaving(runId: string, signal?: AbortSignal): Promise<RunRecord | undefined> {
+    const [settled] = (await once(this.#left, runId, { signal })) as [RunRecord | undefined]
+    return settled
   }
 
   /**
@@ -254,14 +250,15 @@ export class RunEngine implements Runs {
     this.#isStopping = true
     this.#queue.close()
     const runs = [...this.#live.values()]
-    const ended = Promise.all(runs.map(run => this.#settlements.gone(run.id, () => this.#live.has(run.id))))
+    const ended = Promise.all(runs.map(run => this.#leaving(run.id)))
+    const waitForEnd = () => withLimit(ended, graceMs, 'the end of runs').catch(() => undefined)
     for (const run of runs) {
       if (run.status === 'running') run.leaveAtStep(this.#stopCause)
       else this.#interrupt(run)
     }
-    await within(graceMs, ended)
+    await waitForEnd()
     for (const run of this.#live.values()) this.#interrupt(run)
-    await within(graceMs, ended)
+    await waitForEnd()
   }
 
   get #stopCause(): 'stopping' | 'cancelled' {
@@ -284,11 +281,7 @@ export class RunEngine implements Runs {
   }
 }
 
-/** Kind and key of the letter that cancels a run. */
-export const CANCEL = 'cancel'
-const MAX_QUEUED = 4096
-const PAGE = 1000
-const NO_INTENTS: ReadonlySet<string> = new Set()
+const leaseOf = (epoch: RunEpoch): LeasedEpoch => ({ epoch, release: epoch.lease() })
 
 function required<T>(epoch: RunEpoch, port: Port<T>): T {
   const service = epoch.port(port)
@@ -296,22 +289,12 @@ function required<T>(epoch: RunEpoch, port: Port<T>): T {
   return service
 }
 
-/** Waits for the work, but no longer than that. The timer holds the process: nothing else may while it stops. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise(resolve => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
-}
-
 /** The record says how far the log was when it was written; events may have followed. */
-async function lastSeqOf(store: RunStore, record: RunRecord): Promise<number> {
+async function nextSeqOf(store: RunStore, record: RunRecord): Promise<number> {
   let last = record.progress.next_seq - 1
   for (;;) {
     const page = await store.events(record.tenant_id, record.id, last < 0 ? undefined : last, PAGE)
     last = page.at(-1)?.seq ?? last
-    if (page.length < PAGE) return last
+    if (page.length < PAGE) return last + 1
   }
 }

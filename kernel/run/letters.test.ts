@@ -41,7 +41,7 @@ async function begin(change: (store: RunStore) => Partial<RunStore> = () => ({})
   await store.create(RECORD, { events: [] }, { owner: 'me' })
   const run = new LiveRun({
     record: RECORD,
-    hold: { runId: RECORD.id, fence: 1 },
+    fence: 1,
     store,
     hooks: createHookTable(),
     tools: new Map(),

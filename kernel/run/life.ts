@@ -1,48 +1,43 @@
 import { messageOf } from '#contracts/errors'
 import type { ProvisionedWorkspace } from '#contracts/hooks'
-import type { PluginLog } from '#contracts/plugin'
 import type { RunRecord } from '#contracts/run/run'
-import type { DaemonSettings } from '#contracts/settings'
 import { untilStored } from '../events/until-stored.js'
+import { unlessAborted } from '../waits.js'
 import { refuseUnhonoured } from './admission.js'
-import type { RunEpoch } from './engine.js'
 import type { History } from './history.js'
-import { unlessAborted } from './interrupt.js'
 import type { LiveRun } from './live-run.js'
 import { driveRun, type Outcome, outcomeOf } from './loop.js'
 import { provision } from './preflight.js'
 import { settleRun } from './settle.js'
+import type { RetryBounds } from './turn.js'
 
 export interface LifeDeps {
-  readonly settings: DaemonSettings
+  readonly retries: RetryBounds
   readonly history: History
-  readonly intended: ReadonlySet<string>
-  readonly log: PluginLog
+  /** Request fields the run's epoch gives effect to. */
+  readonly honoured: ReadonlySet<string>
 }
 
 /** A run from its place in the queue to its terminal event. Undefined: it was left for another process to go on with. */
-export async function runToEnd(live: LiveRun, epoch: RunEpoch, deps: LifeDeps): Promise<RunRecord | undefined> {
+export async function runToEnd(
+  live: LiveRun,
+  { retries, history, honoured }: LifeDeps,
+): Promise<RunRecord | undefined> {
   let workspace: ProvisionedWorkspace | undefined
   let outcome: Outcome
-  const waits = (error: unknown): void =>
-    deps.log.warn({ run: live.id, error: messageOf(error) }, 'run waits for its store')
   try {
-    if (live.isClaimed && (await untilStored(() => hasCancelLetter(live), waits))) live.interrupt('cancelled')
+    if (live.isClaimed && (await untilStored(live, () => hasCancelLetter(live)))) live.interrupt('cancelled')
     live.signal.throwIfAborted()
     // A plugin that limited the run may be gone since its admission; it must not go on without that limit.
-    if (live.isResumed) refuseUnhonoured(live.request, epoch.honoured)
+    if (live.isResumed) refuseUnhonoured(live.request, honoured)
     if (live.status === 'queued') live.moveTo('running')
     workspace = await provision(live)
-    outcome = await driveRun(live, {
-      tools: epoch.tools,
-      retries: { maxAttempts: deps.settings.retryMaxAttempts, maxTotalSec: deps.settings.retryMaxTotalSec },
-      loadHistory: () =>
-        unlessAborted(
-          untilStored(() => historyOf(live, deps.history), waits),
-          live.signal,
-        ),
-      intended: deps.intended,
-    })
+    const loadHistory = () =>
+      unlessAborted(
+        untilStored(live, () => historyOf(live, history)),
+        live.signal,
+      )
+    outcome = await driveRun(live, retries, loadHistory)
   } catch (error) {
     outcome = outcomeOf(error)
   }
@@ -51,9 +46,9 @@ export async function runToEnd(live: LiveRun, epoch: RunEpoch, deps: LifeDeps): 
     await live.store.release(live.hold).catch(() => undefined)
     return undefined
   }
-  const record = await settleRun(live, outcome, { history: deps.history, workspace, log: deps.log })
+  const record = await settleRun(live, outcome, history, workspace)
   live.hooks.runSettled.promise(record).catch((error: unknown) => {
-    deps.log.error({ run: record.id, error: messageOf(error) }, 'a plugin failed after the run settled')
+    live.log.error({ run: record.id, error: messageOf(error) }, 'a plugin failed after the run settled')
   })
   return record
 }

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { messageOf } from '#contracts/errors'
 import type { StoredEvent } from '#contracts/event/envelope'
 import { EVENT_PAYLOADS, type EventPayload, type EventType } from '#contracts/event/payloads'
 import type { HookTable } from '#contracts/hooks'
@@ -22,14 +21,14 @@ import { moveTo } from './states.js'
 
 export interface LiveRunOptions {
   readonly record: RunRecord
-  readonly hold: RunHold
+  /** Proves to the store that the run is held here. */
+  readonly fence: number
   readonly store: RunStore
   readonly hooks: HookTable
   readonly tools: ReadonlyMap<string, ToolDefinition>
   readonly hub: EventHub
   readonly log: PluginLog
   readonly workspace: WorkspaceRoots
-  /** What commands of the run must not even see. */
   /** Number of the next event. */
   readonly nextSeq: number
   /** The first message of a new run. */
@@ -50,6 +49,8 @@ export class LiveRun implements ActiveRun {
   /** A former process had it, begun or not. */
   readonly isClaimed: boolean
   readonly isResumed: boolean
+  /** Mutating calls a former process may have started. */
+  readonly intended: ReadonlySet<string>
   readonly transcript: Message[]
   /** Where this run's own messages begin in the transcript. */
   ownFrom = 0
@@ -62,6 +63,7 @@ export class LiveRun implements ActiveRun {
   #notes: Map<string, unknown>
   /** Status of the wait a former process was in; the first wait of that kind enters it silently. */
   #resumedWait: RunStatus | undefined
+  readonly hold: RunHold
   readonly #writer: RunWriter
   readonly #abort = new AbortController()
   readonly #slots = new Map<symbol, unknown>()
@@ -74,23 +76,18 @@ export class LiveRun implements ActiveRun {
     this.#record = record
     this.#visible = record
     this.id = record.id
+    this.hold = { runId: record.id, fence: options.fence }
     this.tenantId = record.tenant_id
     this.conversationId = record.conversation_id
     this.agentId = record.agent_id
     this.startedAtMs = Date.parse(record.created_at)
     this.ledger = new Ledger(record)
     this.isClaimed = recovered !== undefined
-    this.#mailbox = new Mailbox({
-      runId: this.id,
-      tenantId: this.tenantId,
-      store: options.store,
-      signal: this.#abort.signal,
-      mayHaveLetters: this.isClaimed,
-      waits: error => options.log.warn({ run: this.id, error: messageOf(error) }, 'run waits for its store'),
-    })
+    this.#mailbox = new Mailbox(this)
     // One that only ever waited for its turn begins like any other.
     this.isResumed = this.isClaimed && record.status !== 'queued'
     if (recovered) this.ledger.step = recovered.step
+    this.intended = recovered?.intended ?? new Set()
     this.isRewritten = recovered?.isRewritten ?? false
     this.transcript = recovered ? [...recovered.own] : opening ? [opening] : []
     this.#notes = new Map(recovered?.notes)
@@ -100,7 +97,7 @@ export class LiveRun implements ActiveRun {
     this.events = options.hub.open(this.id, this.tenantId, options.nextSeq - 1)
     this.#writer = new RunWriter({
       store: options.store,
-      hold: options.hold,
+      hold: this.hold,
       record: () => this.snapshot(),
       committed: ({ events, record: written }) => {
         if (written) this.#visible = written
@@ -162,8 +159,8 @@ export class LiveRun implements ActiveRun {
   get store(): RunStore {
     return this.options.store
   }
-  get hold(): RunHold {
-    return this.options.hold
+  get log(): PluginLog {
+    return this.options.log
   }
 
   /** Nothing is added to the run any more, by nobody: its terminal event is its last. */
@@ -179,14 +176,11 @@ export class LiveRun implements ActiveRun {
       ? this.hooks.eventEmitting.call({ type, payload }, this)
       : { type, payload }
     if (draft === 'dropped') return
-    const event = serialiseEvent(
-      this,
-      this.#nextSeq++,
-      draft.type,
-      draft.payload,
-      new Date(this.store.now()).toISOString(),
-    )
-    this.#writer.event(event)
+    this.#writer.event(serialiseEvent(this, this.#nextSeq++, draft.type, draft.payload, this.#timestamp()))
+  }
+
+  #timestamp(): string {
+    return new Date(this.store.now()).toISOString()
   }
 
   /** Shows the events that were stored with the run itself. */
@@ -293,7 +287,7 @@ export class LiveRun implements ActiveRun {
       usage_totals: this.ledger.usageTotals,
       cost_totals: this.ledger.costTotals,
       progress: this.ledger.progress(this.#nextSeq),
-      updated_at: new Date(this.store.now()).toISOString(),
+      updated_at: this.#timestamp(),
     }
   }
 

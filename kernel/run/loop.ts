@@ -5,23 +5,15 @@ import type { SideQuestion } from '#contracts/run/active-run'
 import type { Message, ToolCall } from '#contracts/run/message'
 import type { ToolDefinition } from '#contracts/tool/tool'
 import { LostRun } from '../events/run-writer.js'
-import { isInterrupt } from './interrupt.js'
+import { Interrupt } from './interrupt.js'
 import type { LiveRun } from './live-run.js'
-import { PreflightFailure, type Prepared, prepare } from './preflight.js'
+import { type Prepared, prepare } from './preflight.js'
 import { unansweredCalls } from './recovery.js'
 import { runToolCalls } from './tool-phase.js'
 import { type AnsweredTurn, askAside, type RetryBounds, takeTurn } from './turn.js'
 
 /** How a run's work ended; `released` leaves the run unsettled for another process. */
 export type Outcome = Ending | { readonly kind: 'cancelled' } | { readonly kind: 'released' }
-
-export interface LoopDeps {
-  readonly tools: ReadonlyMap<string, ToolDefinition>
-  readonly retries: RetryBounds
-  readonly loadHistory: () => Promise<Message[]>
-  /** Mutating calls a former process may have started. */
-  readonly intended: ReadonlySet<string>
-}
 
 const MAX_EMPTY = 3
 const NUDGE: Message = {
@@ -31,11 +23,15 @@ const NUDGE: Message = {
 }
 
 /** Drives a run to its end. Never throws: whatever happens becomes the outcome. */
-export async function driveRun(run: LiveRun, deps: LoopDeps): Promise<Outcome> {
+export async function driveRun(
+  run: LiveRun,
+  retries: RetryBounds,
+  loadHistory: () => Promise<Message[]>,
+): Promise<Outcome> {
   try {
-    const prepared = await prepare(run, deps.loadHistory)
-    run.consultant = question => consult(run, question, deps.retries)
-    return await new Loop(run, deps, prepared).run()
+    const prepared = await prepare(run, loadHistory)
+    run.consultant = question => consult(run, question, retries)
+    return await new Loop(run, retries, prepared).run()
   } catch (error) {
     return outcomeOf(error)
   }
@@ -59,9 +55,9 @@ const failedAside = (message: string): ModelOutcome => ({ kind: 'failed', failur
 
 /** What an error thrown out of the loop means for the run. */
 export function outcomeOf(error: unknown): Outcome {
-  if (isInterrupt(error)) return error.why === 'cancelled' ? { kind: 'cancelled' } : { kind: 'released' }
+  if (error instanceof Interrupt) return error.why === 'cancelled' ? { kind: 'cancelled' } : { kind: 'released' }
   if (error instanceof LostRun) return { kind: 'released' }
-  if (error instanceof PreflightFailure || isFailure(error)) return { kind: 'failed', error: messageOf(error) }
+  if (isFailure(error)) return { kind: 'failed', error: messageOf(error) }
   return { kind: 'failed', error: `internal panic: ${messageOf(error)}` }
 }
 
@@ -74,10 +70,10 @@ class Loop {
 
   constructor(
     private readonly live: LiveRun,
-    private readonly deps: LoopDeps,
+    private readonly retries: RetryBounds,
     private readonly prepared: Prepared,
   ) {
-    this.#core = [...deps.tools.values()].filter(tool => tool.tier !== 'deferred')
+    this.#core = [...live.tools.values()].filter(tool => tool.tier !== 'deferred')
   }
 
   async run(): Promise<Outcome> {
@@ -94,7 +90,7 @@ class Loop {
     const last = live.transcript.at(-1)
     const turn = live.transcript.findLast(({ role }) => role === 'assistant')
     if (calls.length > 0) {
-      await runToolCalls(live, calls, this.deps.tools, this.deps.intended)
+      await runToolCalls(live, calls, live.intended)
       // What waited before the restart may not be installed any more.
       if (live.status !== 'running') live.moveTo('running')
       return this.#endStep(turn?.tool_calls?.length ?? 0, performance.now())
@@ -118,7 +114,7 @@ class Loop {
     live.emit('llm.turn.requested', { step: live.step })
     const tools = await this.#offer()
     const request = await this.#request(tools)
-    const turn = await takeTurn(live, this.prepared.candidates, request, this.deps.retries)
+    const turn = await takeTurn(live, this.prepared.candidates, request, this.retries)
     if (turn.kind === 'failed') return { kind: 'failed', error: `provider completion failed: ${turn.failure.message}` }
     const priced = this.#account(turn)
     return this.#judge(turn, priced, startedAt)
@@ -201,7 +197,7 @@ class Loop {
     }
     if (answer.toolCalls.length > 0) {
       this.#empties = 0
-      await runToolCalls(live, answer.toolCalls, this.deps.tools, NONE)
+      await runToolCalls(live, answer.toolCalls)
       return this.#endStep(answer.toolCalls.length, startedAt)
     }
     return answer.text.trim() === '' ? this.#retryEmpty() : this.#settleAnswer(answer.text, startedAt)
@@ -256,7 +252,5 @@ const notExecuted = ({ id, name }: ToolCall): Message => ({
   name,
   content: JSON.stringify({ error: 'not executed: the run ended with this turn' }),
 })
-
-const NONE: ReadonlySet<string> = new Set()
 
 const toSpec = ({ name, description, parameters }: ToolDefinition): ToolSpec => ({ name, description, parameters })

@@ -1,17 +1,18 @@
+import type { PluginLog } from '#contracts/plugin'
 import type { Waiting } from '#contracts/run/active-run'
 import type { Letter, RunStore } from '#contracts/store/run-store'
 import { untilStored } from '../events/until-stored.js'
-import { unlessAborted, waitUntil } from './interrupt.js'
+import { unlessAborted, waitUntil } from '../waits.js'
 
-export interface MailboxOptions {
-  readonly runId: string
+/** The run a mailbox belongs to. */
+export interface Addressee {
+  readonly id: string
   readonly tenantId: string
   readonly store: RunStore
   readonly signal: AbortSignal
-  /** A former process had the run: letters may be waiting. Nobody knows a new run yet; whoever posts to it pokes it. */
-  readonly mayHaveLetters: boolean
-  /** Told when the store cannot answer and is asked again. */
-  readonly waits: (error: unknown) => void
+  readonly log: PluginLog
+  /** A former process had it: letters may be waiting. Nobody knows a new run yet; whoever posts to it pokes it. */
+  readonly isClaimed: boolean
 }
 
 /** The letters of one run, as the run itself sees them. Taking one says nothing to the store: the next unit does. */
@@ -20,8 +21,8 @@ export class Mailbox {
   readonly #taken = new Set<string>()
   #mayHaveLetters: boolean
 
-  constructor(private readonly options: MailboxOptions) {
-    this.#mayHaveLetters = options.mayHaveLetters
+  constructor(private readonly run: Addressee) {
+    this.#mayHaveLetters = run.isClaimed
   }
 
   /** Letters of a kind that were not taken before, oldest first. Costs nothing while none was posted. */
@@ -41,8 +42,8 @@ export class Mailbox {
 
   /** A run that is being cancelled looks, too: how it ends may depend on what it was told. One that is stopped here gives up. */
   #unread(): Promise<readonly Letter[]> {
-    const { store, runId, waits, signal } = this.options
-    return untilStored(() => store.letters(runId), waits, signal.aborted ? undefined : signal)
+    const { store, id, signal } = this.run
+    return untilStored(this.run, () => store.letters(id), signal.aborted ? undefined : signal)
   }
 
   /** Somebody posted a letter. */
@@ -54,42 +55,34 @@ export class Mailbox {
   }
 
   /** The letter that answers, which may be the time-out's. Rejects when the run is interrupted. */
-  async answer(waiting: Waiting): Promise<Letter> {
-    const { store, runId, tenantId } = this.options
+  async answer({ kind, key, deadlineAt }: Waiting): Promise<Letter> {
+    const { store, id, tenantId } = this.run
     for (;;) {
       const posted = new Promise<void>(resolve => this.#wakes.add(resolve))
-      const letters = await this.#stored(() => store.letters(runId))
-      const letter = letters.find(
-        each => each.kind === waiting.kind && (waiting.key === undefined || each.key === waiting.key),
-      )
+      const letters = await this.#stored(() => store.letters(id))
+      const letter = letters.find(each => each.kind === kind && (key === undefined || each.key === key))
       if (letter) return letter
-      if (await this.#deadlineCame(waiting, posted)) {
+      if (await this.#deadlineCame(deadlineAt, posted)) {
         // The time-out competes for the same single-use key as the answers do: whoever is stored first has won.
-        await this.#stored(() =>
-          store.post(tenantId, runId, {
-            kind: waiting.kind,
-            ...(waiting.key !== undefined && { key: waiting.key }),
-            body: TIME_OUT,
-          }),
-        )
+        const timeOut = { kind, ...(key !== undefined && { key }), body: TIME_OUT }
+        await this.#stored(() => store.post(tenantId, id, timeOut))
       }
     }
   }
 
-  /** A store that cannot answer at the moment makes a run wait longer; it is no reason to end it. */
   #stored<T>(work: () => Promise<T>): Promise<T> {
-    const { waits, signal } = this.options
-    return unlessAborted(untilStored(work, waits, signal), signal)
+    const { signal } = this.run
+    return unlessAborted(untilStored(this.run, work, signal), signal)
   }
 
-  async #deadlineCame(waiting: Waiting, posted: Promise<void>): Promise<boolean> {
-    const { store, signal } = this.options
-    if (waiting.deadlineAt === undefined) {
+  async #deadlineCame(deadlineAt: number | undefined, posted: Promise<void>): Promise<boolean> {
+    const { store, signal } = this.run
+    if (deadlineAt === undefined) {
       await unlessAborted(posted, signal)
       return false
     }
     const stop = new AbortController()
-    const deadline = waitUntil(waiting.deadlineAt, () => store.now(), AbortSignal.any([signal, stop.signal]))
+    const deadline = waitUntil(deadlineAt, () => store.now(), AbortSignal.any([signal, stop.signal]))
     try {
       return await Promise.race([posted.then(() => false), deadline.then(() => true)])
     } finally {
@@ -102,5 +95,4 @@ export class Mailbox {
 const TIME_OUT = Object.freeze({ timed_out: true })
 
 /** The letter the time-out posts. */
-export const isTimeOut = (letter: Letter): boolean =>
-  typeof letter.body === 'object' && letter.body !== null && 'timed_out' in letter.body
+export const isTimeOut = ({ body }: Letter): boolean => typeof body === 'object' && body !== null && 'timed_out' in body

@@ -1,4 +1,4 @@
-import { messageOf } from '#contracts/errors'
+import { Failure, messageOf } from '#contracts/errors'
 import type { ComposedPrompt, ProvisionedWorkspace } from '#contracts/hooks'
 import type { ModelCandidate } from '#contracts/model/client'
 import type { Message } from '#contracts/run/message'
@@ -23,11 +23,6 @@ const EMPTY_PROMPT: ComposedPrompt = Object.freeze({
   },
 })
 
-/** A preflight step failed; the run fails with this sentence. */
-export class PreflightFailure extends Error {
-  override readonly name = 'PreflightFailure'
-}
-
 /** Gives the run its workspace, before anything looks at paths. */
 export async function provision(run: LiveRun): Promise<ProvisionedWorkspace | undefined> {
   if (!run.hooks.workspaceProvisioning.isUsed()) return undefined
@@ -43,7 +38,9 @@ export async function provision(run: LiveRun): Promise<ProvisionedWorkspace | un
     return workspace
   } catch (error) {
     run.emit('workspace.provision_failed', { workspace_type: type, error: messageOf(error) })
-    throw new PreflightFailure(`the workspace could not be provisioned: ${messageOf(error)}`, { cause: error })
+    throw new Failure('execution_error', `the workspace could not be provisioned: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -72,7 +69,8 @@ async function resolveProvider(run: LiveRun): Promise<readonly ModelCandidate[]>
   const chosen = present ?? candidates[0]
   if (!chosen) {
     const wanted = run.request.provider_name ? `provider ${run.request.provider_name}` : `model ${run.model}`
-    throw new PreflightFailure(
+    throw new Failure(
+      'not_configured',
       `nothing here can answer for ${wanted}: set OPENAI_API_KEY (and OPENAI_BASE_URL for another server), or SVC_PROVIDER=fake with SVC_FAKE_TURNS`,
     )
   }
@@ -95,7 +93,8 @@ function withModalities(run: LiveRun, candidates: readonly ModelCandidate[]): re
   const takesImages = ({ modalities }: ModelCandidate): boolean => modalities?.includes('image') ?? true
   const [first] = candidates
   if (first && !takesImages(first))
-    throw new PreflightFailure(
+    throw new Failure(
+      'invalid_request',
       `attachments: model ${first.model} of ${first.provider} takes no images; choose another model or leave them out`,
     )
   return candidates.filter(takesImages)

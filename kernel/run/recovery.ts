@@ -1,5 +1,4 @@
 import type { Message, ToolCall } from '#contracts/run/message'
-import type { RunRequest } from '#contracts/run/request'
 import type { JournalEntry } from '#contracts/store/run-store'
 
 /** What a former process left of a run, read from its journal. */
@@ -12,11 +11,6 @@ export interface Recovered {
   readonly step: number
   /** Mutating calls that may have started. */
   readonly intended: ReadonlySet<string>
-}
-
-/** What the user said to start the run. It is stored with the run itself, so that no run is ever without it. */
-export function openingMessage({ prompt, attachments = [] }: RunRequest, opening = prompt): Message {
-  return { role: 'user', content: opening, ...(attachments.length > 0 && { blocks: attachments }) }
 }
 
 /** Reads a journal in the order it was written. */

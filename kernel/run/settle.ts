@@ -1,6 +1,5 @@
 import { messageOf } from '#contracts/errors'
 import type { ProvisionedWorkspace } from '#contracts/hooks'
-import type { PluginLog } from '#contracts/plugin'
 import type { Message } from '#contracts/run/message'
 import type { RunRecord } from '#contracts/run/run'
 import { untilStored } from '../events/until-stored.js'
@@ -10,22 +9,21 @@ import type { Outcome } from './loop.js'
 
 type Settled = Exclude<Outcome, { kind: 'released' }>
 
-export interface SettleDeps {
-  readonly history: History
-  readonly workspace: ProvisionedWorkspace | undefined
-  readonly log: PluginLog
-}
-
 /**
  * The one way out of a run: hooks, workspace, history, then the terminal event and the status in one commit. Nothing of
  * it may stop the run from ending; what goes wrong on the way is logged or turns the outcome into a failure.
  */
-export async function settleRun(run: LiveRun, outcome: Settled, deps: SettleDeps): Promise<RunRecord> {
+export async function settleRun(
+  run: LiveRun,
+  outcome: Settled,
+  history: History,
+  workspace: ProvisionedWorkspace | undefined,
+): Promise<RunRecord> {
   await run.hooks.runSettling.promise(outcome, run).catch((error: unknown) => {
-    deps.log.error({ run: run.id, error: messageOf(error) }, 'a plugin failed while the run settled')
+    run.log.error({ run: run.id, error: messageOf(error) }, 'a plugin failed while the run settled')
   })
-  await destroyWorkspace(run, deps.workspace)
-  const ending = outcome.kind === 'completed' ? await saveHistory(run, outcome, deps) : outcome
+  await destroyWorkspace(run, workspace)
+  const ending = outcome.kind === 'completed' ? await saveHistory(run, outcome, history) : outcome
   finish(run, ending)
   run.seal()
   await run.durable()
@@ -47,30 +45,25 @@ async function destroyWorkspace(run: LiveRun, workspace: ProvisionedWorkspace | 
 async function saveHistory(
   run: LiveRun,
   ending: Extract<Settled, { kind: 'completed' }>,
-  { history, log }: SettleDeps,
+  history: History,
 ): Promise<Settled> {
   const totals = run.usageTotals
+  const addition = {
+    runId: run.id,
+    messages: run.isRewritten ? outline(run, ending.output) : run.transcript.slice(run.ownFrom),
+    promptTokens: totals.prompt_tokens_total,
+    completionTokens: totals.completion_tokens_total,
+    costUsd: run.costTotals.cost_usd_total,
+    workspace: run.workspace.root,
+  }
+  const rewritten = run.isRewritten ? { expectedCount: run.historyCount, messages: run.transcript } : undefined
   // A former process may have stored it already: then what is held in memory must not grow by it once more.
   if (run.isClaimed) history.forget(run.tenantId, run.conversationId)
   try {
-    const save = () =>
-      history.save(
-        run.tenantId,
-        run.conversationId,
-        {
-          runId: run.id,
-          messages: run.isRewritten ? outline(run, ending.output) : run.transcript.slice(run.ownFrom),
-          promptTokens: totals.prompt_tokens_total,
-          completionTokens: totals.completion_tokens_total,
-          costUsd: run.costTotals.cost_usd_total,
-          workspace: run.workspace.root,
-        },
-        run.isRewritten ? { expectedCount: run.historyCount, messages: run.transcript } : undefined,
-      )
-    await untilStored(save, error => log.warn({ run: run.id, error: messageOf(error) }, 'run waits for its store'))
+    await untilStored(run, () => history.save(run.tenantId, run.conversationId, addition, rewritten))
     return ending
   } catch (error) {
-    log.error({ run: run.id, error: messageOf(error) }, 'conversation not saved')
+    run.log.error({ run: run.id, error: messageOf(error) }, 'conversation not saved')
     return { kind: 'failed', error: `the conversation could not be saved: ${messageOf(error)}` }
   }
 }

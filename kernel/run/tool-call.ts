@@ -4,28 +4,26 @@ import type { ToolCall } from '#contracts/run/message'
 import type { SandboxPolicy } from '#contracts/sandbox'
 import { mayMutate, type ToolContext, type ToolDefinition, type ToolResult } from '#contracts/tool/tool'
 import { checkShape } from '../schema-check.js'
-import { unlessAborted } from './interrupt.js'
+import { unlessAborted } from '../waits.js'
 import type { LiveRun } from './live-run.js'
 
 type Denial = Extract<Verdict, { kind: 'deny' }>
 
-/** A call that passed every check, or what the model is told instead. */
-export type Judged =
-  | { readonly kind: 'cleared'; readonly pending: PendingCall }
-  | { readonly kind: 'refused'; readonly result: ToolResult; readonly isBlocked: boolean; readonly durationMs: number }
+/** What the model is told of a call; a blocked one has had its event already. */
+export interface Answered {
+  readonly result: ToolResult
+  readonly durationMs: number
+  readonly isBlocked: boolean
+}
 
 /** How long a tool may take to end after its run was interrupted. */
 const STRAGGLER_MS = 5_000
 /** More text than this from one tool is cut: a model could not read it, and a log should not hold it. */
-export const MAX_RESULT_CHARS = 512 * 1024
+const MAX_RESULT_CHARS = 512 * 1024
 
-/** Takes one call through gating, amending, judging and asking, in that order. */
-export async function judgeCall(
-  run: LiveRun,
-  call: ToolCall,
-  tools: ReadonlyMap<string, ToolDefinition>,
-): Promise<Judged> {
-  const tool = tools.get(call.name)
+/** Takes one call through gating, amending, judging and asking, in that order: it is cleared, or answered already. */
+export async function judgeCall(run: LiveRun, call: ToolCall): Promise<PendingCall | Answered> {
+  const tool = run.tools.get(call.name)
   if (!tool) return refuse(`there is no tool ${call.name}; use one of the tools you were given`)
   const parsed = parseArguments(call.arguments)
   if (!parsed) return refuse(`the arguments of ${call.name} are not a JSON object`)
@@ -43,7 +41,7 @@ export async function judgeCall(
   const pending: PendingCall = { call, tool, args: amended.args, step: run.step }
   const judged = hooks.toolJudging.isUsed() ? await hooks.toolJudging.promise(pending, run) : undefined
   const verdict = judged?.kind === 'ask' ? await ask(run, pending, judged) : judged
-  return verdict?.kind === 'deny' ? block(run, call, verdict) : { kind: 'cleared', pending }
+  return verdict?.kind === 'deny' ? block(run, call, verdict) : pending
 }
 
 async function ask(run: LiveRun, pending: PendingCall, question: Extract<Verdict, { kind: 'ask' }>) {
@@ -57,7 +55,7 @@ async function ask(run: LiveRun, pending: PendingCall, question: Extract<Verdict
   )
 }
 
-function block(run: LiveRun, call: ToolCall, denial: Denial): Judged {
+function block(run: LiveRun, call: ToolCall, denial: Denial): Answered {
   if (!denial.isQuiet)
     run.emit('tool.call.blocked', {
       call_id: call.id,
@@ -65,15 +63,15 @@ function block(run: LiveRun, call: ToolCall, denial: Denial): Judged {
       reason: denial.reason,
       ...(denial.skill !== undefined && { skill: denial.skill }),
     })
-  return {
-    kind: 'refused',
-    result: { error: denial.output ?? denial.reason },
-    isBlocked: !denial.isQuiet,
-    durationMs: 0,
-  }
+  return { result: { error: denial.output ?? denial.reason }, isBlocked: !denial.isQuiet, durationMs: 0 }
 }
 
-const refuse = (error: string): Judged => ({ kind: 'refused', result: { error }, isBlocked: false, durationMs: 0 })
+/** The answer to a call that is not executed. */
+export const refuse = (error: string | Readonly<Record<string, unknown>>): Answered => ({
+  result: { error },
+  isBlocked: false,
+  durationMs: 0,
+})
 
 /** A tool that trips over its own aliases gets the arguments as they came; the check that follows says what is wrong. */
 function normalised(tool: ToolDefinition, args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

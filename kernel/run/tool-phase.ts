@@ -1,43 +1,39 @@
 import type { PendingCall } from '#contracts/hooks'
 import type { ToolCall } from '#contracts/run/message'
-import { isParallelSafe, mayMutate, type ToolDefinition, type ToolResult } from '#contracts/tool/tool'
+import { isParallelSafe, mayMutate, type ToolResult } from '#contracts/tool/tool'
 import type { LiveRun } from './live-run.js'
-import { executeCall, type Judged, judgeCall, resultText } from './tool-call.js'
+import { type Answered, executeCall, judgeCall, refuse, resultText } from './tool-call.js'
 
 /** Note that holds the calls of the current step which were already announced, so that a restart does not do it twice. */
 const ANNOUNCED = 'kernel.announced'
 
-const UNKNOWN_OUTCOME: ToolResult = {
-  error: {
-    code: 'outcome_unknown',
-    message:
-      'The daemon was restarted while this call ran. It may or may not have taken effect: look before you repeat it.',
-  },
+const UNKNOWN_OUTCOME = {
+  code: 'outcome_unknown',
+  message:
+    'The daemon was restarted while this call ran. It may or may not have taken effect: look before you repeat it.',
 }
-const DUPLICATE: ToolResult = {
-  error: {
-    code: 'duplicate_call_id',
-    message:
-      'A call with this id was already executed in this run and is not executed again. Use a new id for a new call.',
-  },
+const DUPLICATE = {
+  code: 'duplicate_call_id',
+  message:
+    'A call with this id was already executed in this run and is not executed again. Use a new id for a new call.',
 }
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Executes the calls of one turn: parallel-safe ones that stand together run together, eight at a time, all others alone
- * and in order.
- * Every call gets exactly one result message, in the model's order.
+ * and in order. Every call gets exactly one result message, in the model's order. `intended`: those a former process may
+ * have executed.
  */
 export async function runToolCalls(
   run: LiveRun,
   calls: readonly ToolCall[],
-  tools: ReadonlyMap<string, ToolDefinition>,
-  intended: ReadonlySet<string>,
+  intended: ReadonlySet<string> = NONE,
 ): Promise<void> {
   const executed = executedIds(run, calls)
   for (let index = 0; index < calls.length; ) {
-    const group = nextGroup(calls, index, tools)
+    const group = nextGroup(run, calls, index)
     index += group.length
-    const results = await Promise.all(group.map(call => answerCall(run, call, tools, intended, executed)))
+    const results = await Promise.all(group.map(call => answerCall(run, call, intended, executed)))
     for (const [at, call] of group.entries()) {
       finish(run, call, results[at] as Answered)
       executed.add(call.id)
@@ -49,11 +45,7 @@ export async function runToolCalls(
 const MAX_SIDE_BY_SIDE = 8
 
 /** The calls from `index` on that may run side by side: one, or a few parallel-safe ones. */
-function nextGroup(
-  calls: readonly ToolCall[],
-  index: number,
-  tools: ReadonlyMap<string, ToolDefinition>,
-): readonly ToolCall[] {
+function nextGroup({ tools }: LiveRun, calls: readonly ToolCall[], index: number): readonly ToolCall[] {
   const mayJoin = (call: ToolCall | undefined): boolean => {
     const tool = call && tools.get(call.name)
     return tool !== undefined && isParallelSafe(tool) && !mayMutate(tool)
@@ -64,30 +56,22 @@ function nextGroup(
   return calls.slice(index, end)
 }
 
-interface Answered {
-  readonly result: ToolResult
-  readonly durationMs: number
-  readonly isBlocked: boolean
-}
-
 async function answerCall(
   run: LiveRun,
   call: ToolCall,
-  tools: ReadonlyMap<string, ToolDefinition>,
   intended: ReadonlySet<string>,
   executed: ReadonlySet<string>,
 ): Promise<Answered> {
   announce(run, call)
-  if (intended.has(call.id)) return { result: UNKNOWN_OUTCOME, durationMs: 0, isBlocked: false }
-  const tool = tools.get(call.name)
-  if (tool && mayMutate(tool) && executed.has(call.id)) return { result: DUPLICATE, durationMs: 0, isBlocked: false }
-  const judged: Judged = await judgeCall(run, call, tools)
-  if (judged.kind === 'refused') return judged
-  const { pending } = judged
+  if (intended.has(call.id)) return refuse(UNKNOWN_OUTCOME)
+  const tool = run.tools.get(call.name)
+  if (tool && mayMutate(tool) && executed.has(call.id)) return refuse(DUPLICATE)
+  const judged = await judgeCall(run, call)
+  if ('result' in judged) return judged
   const startedAt = performance.now()
-  const raw = await executeCall(run, pending)
+  const raw = await executeCall(run, judged)
   const durationMs = Math.round(performance.now() - startedAt)
-  return { result: await amend(run, pending, raw, durationMs), durationMs, isBlocked: false }
+  return { result: await amend(run, judged, raw, durationMs), durationMs, isBlocked: false }
 }
 
 async function amend(run: LiveRun, pending: PendingCall, result: ToolResult, durationMs: number): Promise<ToolResult> {

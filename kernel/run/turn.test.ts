@@ -56,7 +56,7 @@ function given({ allow_fallback = true } = {}) {
     update: () => undefined,
     drained: () => undefined,
   }) as unknown as LiveRun & { readonly emitted: readonly EventDraft[] }
-  const ask = (candidates: readonly ModelCandidate[], bounds = { maxAttempts: 3, maxTotalSec: 60 }) => {
+  const ask = (candidates: readonly ModelCandidate[], bounds = { retryMaxAttempts: 3, retryMaxTotalSec: 60 }) => {
     const outcome = takeTurn(run, candidates, REQUEST, bounds)
     outcome.catch(() => undefined)
     return outcome
@@ -92,7 +92,7 @@ test('what the provider asks to wait replaces the growing wait, up to 30 seconds
 test('all attempts together keep to their time: a wait is cut to what is left, and nothing is tried after it', async () => {
   const { ask, settled } = given()
   const busy = scripted('busy', failing(429, { retryAfterMs: 20_000 }))
-  await settled(ask([busy.candidate], { maxAttempts: 100, maxTotalSec: 50 }))
+  await settled(ask([busy.candidate], { retryMaxAttempts: 100, retryMaxTotalSec: 50 }))
   expect(busy.times()).toEqual([0, 20_000, 40_000, 50_000])
 })
 

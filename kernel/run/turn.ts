@@ -7,14 +7,11 @@ import type {
   ModelRequest,
 } from '#contracts/model/client'
 import type { SideQuestion } from '#contracts/run/active-run'
-import { sleep, unlessAborted } from './interrupt.js'
+import type { DaemonSettings } from '#contracts/settings'
+import { sleep, unlessAborted } from '../waits.js'
 import type { LiveRun } from './live-run.js'
 
-/** Bounds of SVC_RETRY_*. */
-export interface RetryBounds {
-  readonly maxAttempts: number
-  readonly maxTotalSec: number
-}
+export type RetryBounds = Pick<DaemonSettings, 'retryMaxAttempts' | 'retryMaxTotalSec'>
 
 export interface AnsweredTurn {
   readonly kind: 'answered'
@@ -47,7 +44,8 @@ export async function takeTurn(
   const present = run.candidate ? candidates.indexOf(run.candidate) : -1
   for (let index = Math.max(present, 0); ; index++) {
     const candidate = candidates[index] as ModelCandidate
-    const outcome = await askWithRetries(run, candidate, { ...request, model: candidate.model }, bounds)
+    const ask = () => askOnce(run, candidate, { ...request, model: candidate.model }, createShow(run))
+    const outcome = await withRetries(run, bounds, ask)
     if (outcome.kind === 'answered') return outcome
     const next = candidates[index + 1]
     const { failure, hasShown } = outcome
@@ -70,19 +68,14 @@ export async function takeTurn(
 
 type Asked = AnsweredTurn | { readonly kind: 'failed'; readonly failure: ModelFailure; readonly hasShown: boolean }
 
-async function askWithRetries(
-  run: LiveRun,
-  candidate: ModelCandidate,
-  request: ModelRequest,
-  bounds: RetryBounds,
-): Promise<Asked> {
+/** Asks again, after a wait, while the failure may pass, nothing was shown, and attempts and time are left. */
+async function withRetries(run: LiveRun, bounds: RetryBounds, ask: () => Promise<Asked>): Promise<Asked> {
   const startedAt = performance.now()
-  const budgetMs = bounds.maxTotalSec * 1000
   for (let attempt = 1; ; attempt++) {
-    const asked = await askOnce(run, candidate, request)
+    const asked = await ask()
     if (asked.kind === 'answered' || asked.hasShown || asked.failure.category !== 'retryable') return asked
-    const leftMs = budgetMs - (performance.now() - startedAt)
-    if (attempt >= bounds.maxAttempts || leftMs <= 0) return asked
+    const leftMs = bounds.retryMaxTotalSec * 1000 - (performance.now() - startedAt)
+    if (attempt >= bounds.retryMaxAttempts || leftMs <= 0) return asked
     await sleep(Math.min(waitBefore(attempt, asked.failure), leftMs), run.signal)
   }
 }
@@ -93,21 +86,20 @@ function waitBefore(attempt: number, failure: ModelFailure): number {
   return Math.min(base * (1 + Math.random() * JITTER), LONGEST_WAIT_MS)
 }
 
-async function askOnce(run: LiveRun, candidate: ModelCandidate, request: ModelRequest): Promise<Asked> {
+type Show = (part: ModelPart) => void
+
+async function askOnce(run: LiveRun, candidate: ModelCandidate, request: ModelRequest, show?: Show): Promise<Asked> {
   run.signal.throwIfAborted()
   const startedAt = performance.now()
   let firstAt: number | undefined
-  const calls = new Map<number, { id: string; name: string }>()
   const part = (piece: ModelPart): void => {
     firstAt ??= performance.now()
-    show(run, piece, calls)
+    show?.(piece)
   }
-  const outcome = await unlessAborted(
-    candidate.client.answer(request, { part, drained: () => run.drained() }, run.signal),
-    run.signal,
-  )
+  const answering = candidate.client.answer(request, { part, drained: () => run.drained() }, run.signal)
+  const outcome = await unlessAborted(answering, run.signal)
   run.signal.throwIfAborted()
-  if (outcome.kind === 'failed') return { ...outcome, hasShown: firstAt !== undefined }
+  if (outcome.kind === 'failed') return { ...outcome, hasShown: show !== undefined && firstAt !== undefined }
   const endedAt = performance.now()
   return {
     kind: 'answered',
@@ -118,22 +110,19 @@ async function askOnce(run: LiveRun, candidate: ModelCandidate, request: ModelRe
   }
 }
 
-function show(run: LiveRun, piece: ModelPart, calls: Map<number, { id: string; name: string }>): void {
+/** Shows the pieces of one answer as events; ids and names of its calls come once and go with every piece. */
+function createShow(run: LiveRun): Show {
   const { step } = run
-  if (piece.kind === 'text') run.emit('assistant.message.delta', { step, content: piece.text })
-  else if (piece.kind === 'thinking') run.emit('assistant.thinking.delta', { step, content: piece.text })
-  else {
-    const call = calls.get(piece.index) ?? { id: '', name: '' }
-    if (piece.id !== undefined) call.id = piece.id
-    if (piece.name !== undefined) call.name = piece.name
-    calls.set(piece.index, call)
-    run.emit('tool.call.delta', {
-      step,
-      index: piece.index,
-      call_id: call.id,
-      tool: call.name,
-      arguments: piece.arguments,
-    })
+  const calls = new Map<number, { id: string; name: string }>()
+  return part => {
+    if (part.kind === 'text') return run.emit('assistant.message.delta', { step, content: part.text })
+    if (part.kind === 'thinking') return run.emit('assistant.thinking.delta', { step, content: part.text })
+    const { index, id, name, arguments: args } = part
+    const call = calls.get(index) ?? { id: '', name: '' }
+    if (id !== undefined) call.id = id
+    if (name !== undefined) call.name = name
+    calls.set(index, call)
+    run.emit('tool.call.delta', { step, index, call_id: call.id, tool: call.name, arguments: args })
   }
 }
 
@@ -141,30 +130,21 @@ function show(run: LiveRun, piece: ModelPart, calls: Map<number, { id: string; n
 export async function askAside(
   run: LiveRun,
   candidate: ModelCandidate,
-  question: SideQuestion,
+  { system, messages }: SideQuestion,
   bounds: RetryBounds,
 ): Promise<ModelOutcome> {
   const request: ModelRequest = {
     model: candidate.model,
-    system: question.system,
-    messages: question.messages,
+    system,
+    messages,
     trailing: [],
     tools: [],
     runId: run.id,
     conversationId: run.conversationId,
     step: run.step,
   }
-  const sink = { part: () => undefined, drained: () => undefined }
-  const startedAt = performance.now()
-  for (let attempt = 1; ; attempt++) {
-    const outcome = await unlessAborted(candidate.client.answer(request, sink, run.signal), run.signal)
-    run.signal.throwIfAborted()
-    if (outcome.kind === 'answered') {
-      run.ledger.bookAside(outcome, candidate)
-      return outcome
-    }
-    const leftMs = bounds.maxTotalSec * 1000 - (performance.now() - startedAt)
-    if (outcome.failure.category !== 'retryable' || attempt >= bounds.maxAttempts || leftMs <= 0) return outcome
-    await sleep(Math.min(waitBefore(attempt, outcome.failure), leftMs), run.signal)
-  }
+  const asked = await withRetries(run, bounds, () => askOnce(run, candidate, request))
+  if (asked.kind === 'failed') return { kind: 'failed', failure: asked.failure }
+  run.ledger.bookAside(asked.answer, candidate)
+  return asked.answer
 }

@@ -1,0 +1,45 @@
+import { Failure } from '#contracts/errors'
+
+/** Settles like the work, or rejects with the signal's reason as soon as it fires. What the work does afterwards is ignored. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+/** A timer that ends with the signal, and then rejects with its reason. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  try {
+    await unlessAborted(over, signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const LONGEST_TIMER_MS = 2 ** 30
+
+/** Waits until the clock says `atMs`, in slices a timer can hold; rejects with the signal's reason. */
+export async function waitUntil(atMs: number, now: () => number, signal: AbortSignal): Promise<void> {
+  for (let left = atMs - now(); left > 0; left = atMs - now()) await sleep(Math.min(left, LONGEST_TIMER_MS), signal)
+}
+
+/**
+ * Settles like the work, or fails with `timeout` once the limit has passed. What the work does afterwards is ignored. Holds
+ * the process until then.
+ */
+export async function withLimit<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Failure('timeout', `${what} took longer than ${limitMs} ms`)), limitMs)
+  try {
+    return await unlessAborted(work, late.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
