@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Failure } from '#contracts/errors'
 import type { Message } from '#contracts/run/message'
 import type { MessageStore } from '#contracts/store/message-store'
 import { createMemoryMessageStore } from '../storage/memory-message-store.js'
@@ -66,6 +67,35 @@ test('a rewritten transcript gives way to a history that went on meanwhile', asy
   await history.save('t', 'c', addition('r1', said('one')))
   await history.save('t', 'c', addition('r2', said('outline')), { expectedCount: 0, messages: [said('summary')] })
   expect(texts((await store.load('t', 'c'))?.messages ?? [])).toEqual(['one', 'outline'])
+})
+
+test('what is loaded while a transcript is being rewritten is not kept', async () => {
+  const { history, store } = counting()
+  await history.save('t', 'c', addition('r1', said('one')))
+  const loads: Promise<unknown>[] = []
+  const busy = {
+    ...store,
+    replace: async (...call: Parameters<MessageStore['replace']>) => {
+      loads.push(slow.load('t', 'c'))
+      await loads[0]
+      return store.replace(...call)
+    },
+  }
+  const slow = new History(() => busy)
+  await slow.save('t', 'c', addition('r2', said('outline')), { expectedCount: 1, messages: [said('summary')] })
+  expect([loads.length, texts(await slow.load('t', 'c'))]).toEqual([1, ['summary']])
+})
+
+test('a rewritten transcript that was saved by halves is not followed by its outline', async () => {
+  const { store } = counting()
+  const appends = [store.append, () => Promise.reject(new Failure('store_unavailable', 'disk full')), store.append]
+  const history = new History(() => ({ ...store, append: (...call) => (appends.shift() ?? store.append)(...call) }))
+  await history.save('t', 'c', addition('r1', said('one')))
+  const save = () =>
+    history.save('t', 'c', addition('r2', said('outline')), { expectedCount: 1, messages: [said('a'), said('b')] })
+  await expect(save()).rejects.toThrow('disk full')
+  await save()
+  expect(texts(await history.load('t', 'c'))).toEqual(['a', 'b'])
 })
 
 test('the same conversation id of two tenants is two conversations', async () => {

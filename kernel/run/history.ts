@@ -1,9 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isFailure } from '#contracts/errors'
 import type { Message } from '#contracts/run/message'
 import type { ConversationAddition, MessageStore } from '#contracts/store/message-store'
 
 const MAX_CONVERSATIONS = 256
 const MAX_BYTES = 64 * 1024 * 1024
+
+interface Rewritten {
+  /** How long the history was that the run began with. */
+  readonly expectedCount: number
+  readonly messages: readonly Message[]
+}
 
 interface Held {
   readonly messages: Message[]
@@ -32,37 +39,31 @@ export class History {
     tenantId: string,
     conversationId: string,
     addition: ConversationAddition,
-    rewritten?: { readonly expectedCount: number; readonly messages: readonly Message[] },
+    rewritten?: Rewritten,
   ): Promise<void> {
-    const key = keyOf(tenantId, conversationId)
-    if (rewritten) {
-      this.forget(tenantId, conversationId)
-      if (rewritten.expectedCount === 0 && !(await this.store().load(tenantId, conversationId))) {
-        await this.store().append(tenantId, conversationId, { ...addition, messages: rewritten.messages })
-        return
-      }
-      const isReplaced = await this.#replace(tenantId, conversationId, rewritten)
-      await this.store().append(tenantId, conversationId, isReplaced ? { ...addition, messages: [] } : addition)
-      return
-    }
+    if (rewritten) return this.#rewrite(tenantId, conversationId, addition, rewritten)
     await this.store().append(tenantId, conversationId, addition)
+    const key = keyOf(tenantId, conversationId)
     const held = this.#held.get(key)
     if (held) this.#add(held, addition.messages)
     else this.#loading.delete(key)
   }
 
-  async #replace(
+  async #rewrite(
     tenantId: string,
     conversationId: string,
-    { expectedCount, messages }: { readonly expectedCount: number; readonly messages: readonly Message[] },
-  ): Promise<boolean> {
+    addition: ConversationAddition,
+    rewritten: Rewritten,
+  ): Promise<void> {
+    const store = this.store()
     try {
-      await this.store().replace(tenantId, conversationId, expectedCount, messages)
-      return true
-    } catch (error) {
-      // Somebody else's run went into the history meanwhile: then it stays, and only the outline of this one follows.
-      if (isFailure(error, 'conflict')) return false
-      throw error
+      const isFirst = rewritten.expectedCount === 0 && !(await store.load(tenantId, conversationId))
+      const isReplaced = !isFirst && (await replaced(store, tenantId, conversationId, rewritten))
+      const messages = isFirst ? rewritten.messages : isReplaced ? [] : addition.messages
+      await store.append(tenantId, conversationId, { ...addition, messages })
+    } finally {
+      // Last of all: what was loaded meanwhile may be the history as it was before.
+      this.forget(tenantId, conversationId)
     }
   }
 
@@ -97,12 +98,8 @@ export class History {
 
   async #read(tenantId: string, conversationId: string): Promise<Held> {
     const stored = await this.store().load(tenantId, conversationId)
-    const held: Held = { messages: [], bytes: 0 }
-    for (const message of stored?.messages ?? []) {
-      held.messages.push(message)
-      held.bytes += sizeOf(message)
-    }
-    return held
+    const messages = [...(stored?.messages ?? [])]
+    return { messages, bytes: sizeOf(messages) }
   }
 
   #keep(key: string, held: Held): void {
@@ -112,11 +109,10 @@ export class History {
   }
 
   #add(held: Held, messages: readonly Message[]): void {
-    for (const message of messages) {
-      held.messages.push(message)
-      held.bytes += sizeOf(message)
-      this.#bytes += sizeOf(message)
-    }
+    for (const message of messages) held.messages.push(message)
+    const bytes = sizeOf(messages)
+    held.bytes += bytes
+    this.#bytes += bytes
     this.#evict()
   }
 
@@ -129,12 +125,35 @@ export class History {
   }
 }
 
+/** False when somebody else's run went into the history meanwhile: then it stays, and only an outline of this one follows. */
+async function replaced(
+  store: MessageStore,
+  tenantId: string,
+  conversationId: string,
+  { expectedCount, messages }: Rewritten,
+): Promise<boolean> {
+  try {
+    await store.replace(tenantId, conversationId, expectedCount, messages)
+    return true
+  } catch (error) {
+    if (!isFailure(error, 'conflict')) throw error
+    // An attempt to save that was cut short may have come as far as this.
+    const stored = await store.load(tenantId, conversationId)
+    return isDeepStrictEqual(stored?.messages, messages)
+  }
+}
+
 const keyOf = (tenantId: string, conversationId: string): string => `${tenantId}\0${conversationId}`
 
 const OVERHEAD_BYTES = 100
-const sizeOf = (message: Message): number =>
-  OVERHEAD_BYTES +
-  message.content.length +
-  (message.reasoning?.length ?? 0) +
-  (message.tool_calls ?? []).reduce((sum, call) => sum + call.arguments.length, 0) +
-  (message.blocks ?? []).reduce((sum, block) => sum + block.data.length, 0)
+
+/** About what messages take in memory. */
+function sizeOf(messages: readonly Message[]): number {
+  let bytes = messages.length * OVERHEAD_BYTES
+  for (const { content, reasoning = '', tool_calls: calls = [], blocks = [] } of messages) {
+    bytes += content.length + reasoning.length
+    for (const call of calls) bytes += call.arguments.length
+    for (const block of blocks) bytes += block.data.length
+  }
+  return bytes
+}
