@@ -9,8 +9,9 @@ import { EventHub } from './events/hub.js'
 import { type ComposeApp, PluginHost, type PluginSource, type PortLookup, watchPlugins } from './host/index.js'
 import { parseBindAddress } from './http/bind-address.js'
 import { composeApp } from './http/compose-app.js'
-import { createFront, releaseLease } from './http/front.js'
+import { createFront } from './http/front.js'
 import { createKernelRoutes } from './http/kernel-routes.js'
+import { releaseLease } from './http/lease.js'
 import { RunEngine } from './run/engine.js'
 import { createMemoryMessageStore } from './storage/memory-message-store.js'
 import { createMemoryRecords } from './storage/memory-records.js'
@@ -100,7 +101,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const compose: ComposeApp = async (contributions, ports) => {
     if (isReady) keepStores(host.current, ports)
     return composeApp(contributions, {
-      settings: () => settings,
       identify: request => keyring.identify(request),
       log,
       kernelRoutes,
@@ -136,10 +136,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const { url, port } = await front.listen()
     const claimed = await engine.claimUnfinished()
     isReady = true
-    front.onStopping(async () => {
-      await engine.stop(RUN_GRACE_MS)
-      streams.closeAll()
-    })
     getReady()
     const watching = new AbortController()
     watch(options, host, watching.signal)
@@ -158,13 +154,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
       async stop() {
         watching.abort()
-        await front.close({ graceMs: CLOSE_GRACE_MS })
+        await front.close(CLOSE_GRACE_MS, async () => {
+          await engine.stop(RUN_GRACE_MS)
+          streams.closeAll()
+        })
         await host.close()
       },
     }
   } catch (error) {
     await engine.stop(0)
-    await front.close({ graceMs: 0 })
+    await front.close(0)
     await host.close()
     throw error
   }

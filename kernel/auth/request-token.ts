@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '#contracts/errors'
-
-const NAME = 'authorization'
+import { isRepeated } from '../http/raw-headers.js'
 
 /**
  * The token a request shows: of its Authorization header, else of `?token=` (for event streams of browsers). A header that
@@ -11,7 +10,7 @@ export function tokenOf(request: IncomingMessage): string {
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const [, token] = /^Bearer +([^\s,]+) *$/i.exec(authorization) ?? []
-    if (token === undefined || isRepeated(request.rawHeaders)) throw unauthorized()
+    if (token === undefined || isRepeated(request.rawHeaders, 'authorization')) throw unauthorized()
     return token
   }
   const { url = '' } = request
@@ -23,12 +22,3 @@ export function tokenOf(request: IncomingMessage): string {
 }
 
 const unauthorized = () => new Failure('unauthorized', 'authorization required')
-
-function isRepeated(rawHeaders: readonly string[]): boolean {
-  let found = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]
-    if (name?.length === NAME.length && name.toLowerCase() === NAME) found++
-  }
-  return found > 1
-}

@@ -291,11 +291,10 @@ test.each<[string, RoutePlugin, RegExp]>([
   ],
   ['that throws', async () => Promise.reject(new Error('no luck')), /no luck/],
 ])('a route %s is refused at composition', async (_what, routes, message) => {
-  const { settings, front } = daemon
+  const { front } = daemon
   expect(front.isStopping).toBe(false)
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const composing = composeApp([{ plugin: 'probe', routes: [routes] }], {
-    settings: () => settings,
     identify: () => ({ tenantId: 'default', scopes: 'all' }),
     log,
   })

@@ -4,8 +4,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { Failure, isFailure, messageOf } from '#contracts/errors'
 import type { RoutePlugin } from '#contracts/http'
 import type { PluginLog } from '#contracts/plugin'
-import type { DaemonSettings } from '#contracts/settings'
 import type { ComposedApp, RouteContribution, RouteDeclaration } from '../host/composed-app.js'
+import { pluginAtFault } from '../host/fault.js'
 import { type AllowedMethods, createAllowedMethods, failureOf } from './allowed-methods.js'
 import { parseJsonBody } from './json-body.js'
 import { maskUrl } from './mask-url.js'
@@ -20,11 +20,10 @@ const DRAINED_BYTES = 16 * 1024 * 1024
 const PLUGIN_PATHS = /^\/(?:v1|mcp|viz)(?:\/|$)/
 
 export interface ComposeOptions {
-  readonly settings: () => DaemonSettings
   readonly identify: Identify
   readonly log: PluginLog
-  /** Routes of the kernel itself, which may stand anywhere; handed the descriptions of all routes. */
-  readonly kernelRoutes?: (describe: () => readonly RouteDescription[]) => RoutePlugin
+  /** Routes of the kernel itself, which may stand anywhere; handed the list of all routes, whole once the app is ready. */
+  readonly kernelRoutes?: (all: readonly RouteDescription[]) => RoutePlugin
   /** Limit of ordinary handlers; 30 s. */
   readonly handlerTimeoutMs?: number
 }
@@ -35,11 +34,6 @@ export interface RouteDescription extends RouteDeclaration {
   readonly isRawBody: boolean
 }
 
-/** The app of an epoch, and what its documents are made from. */
-export interface HttpApp {
-  describe(): readonly RouteDescription[]
-}
-
 /**
  * Builds the app of an epoch; it never listens. Refuses, with the plugin's name, a route without a scope, outside the
  * plugin paths, or declared twice. The caller closes it.
@@ -47,7 +41,7 @@ export interface HttpApp {
 export async function composeApp(
   contributions: readonly RouteContribution[],
   options: ComposeOptions,
-): Promise<ComposedApp & HttpApp> {
+): Promise<ComposedApp & { readonly routes: readonly RouteDescription[] }> {
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -59,16 +53,14 @@ export async function composeApp(
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, options.log),
   })
   const routes: RouteDescription[] = []
-  const taken = new Map<string, string>()
-  const ages = new Map(contributions.map(({ plugin, number = 0 }) => [plugin, number]))
-  const age = (plugin: string): number => ages.get(plugin) ?? 0
+  const taken = new Map<string, RouteContribution>()
   const heads = new WeakSet<IncomingMessage>()
   const allowedMethods = createAllowedMethods(routes)
   prepare(app, allowedMethods, options.log)
 
-  const declare = (plugin: string, mayStandAnywhere: boolean) => (route: RouteOptions) => {
-    const described = describeRoute(route, plugin, mayStandAnywhere)
-    for (const one of described) refuseClash(one, taken, age)
+  const declare = (from: RouteContribution, mayStandAnywhere: boolean) => (route: RouteOptions) => {
+    const described = describeRoute(route, from.plugin, mayStandAnywhere)
+    for (const one of described) refuseClash(one, from, taken)
     routes.push(...described)
     const { timeoutMs = options.handlerTimeoutMs ?? HANDLER_TIMEOUT_MS, bodyLimitBytes, scope } = route.config ?? {}
     if (bodyLimitBytes !== undefined) route.bodyLimit = bodyLimitBytes
@@ -80,19 +72,19 @@ export async function composeApp(
     const guard = guardRoute({ scope: scope ?? 'admin', body, timeoutMs }, options.identify, heads)
     route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
   }
-  const add = (plugin: string, plugins: readonly RoutePlugin[], mayStandAnywhere: boolean) =>
+  const add = (from: RouteContribution, mayStandAnywhere = false) =>
     app.register(async scope => {
-      scope.addHook('onRoute', declare(plugin, mayStandAnywhere))
-      for (const routePlugin of plugins) await scope.register(routePlugin)
+      scope.addHook('onRoute', declare(from, mayStandAnywhere))
+      for (const routePlugin of from.routes) await scope.register(routePlugin)
     })
 
   try {
-    if (options.kernelRoutes !== undefined) await add('kernel', [options.kernelRoutes(() => routes)], true)
-    for (const { plugin, routes: plugins } of contributions) {
+    if (options.kernelRoutes) await add({ plugin: 'kernel', routes: [options.kernelRoutes(routes)] }, true)
+    for (const contribution of contributions) {
       try {
-        await add(plugin, plugins, false)
+        await add(contribution)
       } catch (cause) {
-        throw ofPlugin(plugin, cause)
+        throw ofPlugin(contribution.plugin, cause)
       }
     }
     await app.ready()
@@ -103,7 +95,6 @@ export async function composeApp(
 
   return {
     routes,
-    describe: () => routes,
     close: () => app.close(),
     routing(request: IncomingMessage, response: ServerResponse) {
       if (request.method === 'HEAD') {
@@ -164,25 +155,23 @@ function describeRoute(route: RouteOptions, plugin: string, mayStandAnywhere: bo
  * blame: the other was there before.
  */
 function refuseClash(
-  { method, url, plugin }: RouteDescription,
-  taken: Map<string, string>,
-  age: (plugin: string) => number,
+  { method, url }: RouteDeclaration,
+  from: RouteContribution,
+  taken: Map<string, RouteContribution>,
 ) {
   const shape = `${method} ${url.replaceAll(/:[^/]+/g, ':')}`
-  const owner = taken.get(shape)
-  if (owner !== undefined) {
-    const [older, younger] = age(owner) > age(plugin) ? [plugin, owner] : [owner, plugin]
-    throw new Failure('conflict', `the route ${method} ${url} is already declared by plugin ${older}`, {
-      details: { plugin: younger },
-    })
-  }
-  taken.set(shape, plugin)
+  const other = taken.get(shape)
+  taken.set(shape, from)
+  if (other === undefined) return
+  const [older, younger] = (other.number ?? 0) > (from.number ?? 0) ? [from, other] : [other, from]
+  throw new Failure('conflict', `the route ${method} ${url} is already declared by plugin ${older.plugin}`, {
+    details: { plugin: younger.plugin },
+  })
 }
 
 /** Says whose routes could not be added: those of `adding`, unless the failure blames another. */
 function ofPlugin(adding: string, cause: unknown): Failure {
-  const blamed = isFailure(cause) ? cause.details.plugin : undefined
-  const plugin = typeof blamed === 'string' ? blamed : adding
+  const plugin = pluginAtFault(cause) ?? adding
   return new Failure(isFailure(cause) ? cause.code : 'invalid_request', `plugin ${plugin}: ${messageOf(cause)}`, {
     cause,
     details: { plugin },

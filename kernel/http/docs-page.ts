@@ -18,14 +18,14 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The token that came with the page goes along to the script and from there to the document and to requests made by hand. */
 const START = `const here = new URL(document.currentScript.src)
 const token = here.searchParams.get('token')
-SwaggerUIBundle({
+window.ui = SwaggerUIBundle({
   url: '/openapi.json' + here.search,
   dom_id: '#docs',
   deepLinking: true,
   validatorUrl: null,
   onComplete() { if (token) window.ui.preauthorizeApiKey('bearer', token) },
 })
-`.replace('SwaggerUIBundle({', 'window.ui = SwaggerUIBundle({')
+`
 
 /** The page itself. `token` is the key it was opened with, when that was in the address. */
 export function docsPage(token: string | undefined): string {

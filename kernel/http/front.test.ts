@@ -4,7 +4,8 @@ import type { RoutePlugin } from '#contracts/http'
 import { bootFront, type FrontUnderTest, TEST_SETTINGS } from '#test/kit/boot-front'
 import { requestText, sendRaw } from '#test/kit/raw-http'
 import { parseBindAddress } from './bind-address.js'
-import { createFront, releaseLease } from './front.js'
+import { createFront } from './front.js'
+import { releaseLease } from './lease.js'
 
 const effects: string[] = []
 /** Ends each request to `/v1/wait` that has arrived. */
@@ -262,16 +263,11 @@ describe('stopping', () => {
     const busy = await open(port, requestText('GET', '/v1/stream', [host]))
     await waitArrives()
     let stopped = 0
-    front.onStopping(() => {
+    const closing = front.close(2000, async () => {
       stopped++
       stream.destroy()
+      throw new Error('one that fails')
     })
-    const undo = front.onStopping(() => {
-      stopped += 100
-    })
-    undo()
-    front.onStopping(() => Promise.reject(new Error('one that fails')))
-    const closing = front.close({ graceMs: 2000 })
     expect(front.isStopping).toBe(true)
     for (const end of waits) end()
     expect(await waiting).toMatchObject({ status: 200, body: '{"waited":true}' })
@@ -304,7 +300,7 @@ describe('stopping', () => {
             .once('close', resolve),
         ),
     )
-    await front.close({ graceMs: 60_000 })
+    await front.close(60_000)
     await Promise.all(closes)
     await app.close()
   })
@@ -325,7 +321,7 @@ describe('stopping', () => {
     // A wait keeps the connection busy while the front stops; what comes behind it was sent too late.
     socket.write(requestText('GET', '/v1/wait', [host]))
     await waitArrives()
-    const closing = front.close({ graceMs: 20_000 })
+    const closing = front.close(20_000)
     socket.write(requestText('GET', path, [host]), () => waits[0]?.())
     await Promise.all([closing, ended])
     expect(received).toContain('{"waited":true}')
@@ -373,7 +369,7 @@ describe('binding', () => {
     for (const front of [frontFor('0.0.0.0:0', true), frontFor('0.0.0.0:0', false, true)]) {
       const { url } = await front.listen()
       expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-      await front.close({ graceMs: 10 })
+      await front.close(10)
     }
   })
 

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { Failure, isFailure } from '#contracts/errors'
-import type { PluginLog, Undo } from '#contracts/plugin'
+import type { AddressInfo, Socket } from 'node:net'
+import { Failure, messageOf } from '#contracts/errors'
+import type { PluginLog } from '#contracts/plugin'
 import type { DaemonSettings } from '#contracts/settings'
+import { withLimit } from '../waits.js'
 import { parseBindAddress, refusePublicBind } from './bind-address.js'
 import { refuseOddTarget } from './canonical-path.js'
 import { answerClientError } from './client-error.js'
@@ -11,8 +13,6 @@ import { createHostGuard, type HostGuard } from './host-guard.js'
 import { holdLease } from './lease.js'
 import { maskUrl } from './mask-url.js'
 import { writeFailure } from './to-reply.js'
-
-export { releaseLease } from './lease.js'
 
 /** The epoch that new requests go to. */
 export interface Served {
@@ -66,10 +66,11 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 export interface Front {
   /** Binds the address of the settings. Refuses a public one unless keys are needed or auth is switched off by name. */
   listen(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
-  /** `work` runs when the front stops; streams end themselves there. */
-  onStopping(work: () => void | Promise<void>): Undo
-  /** Stops intake, lets replies end, and cuts what is still open after `graceMs`. Resolves when no connection is left. */
-  close(options: { readonly graceMs: number }): Promise<void>
+  /**
+   * Stops intake, lets replies end while `endStreams` is at work, and cuts what is still open after `graceMs`. Resolves when
+   * no connection is left.
+   */
+  close(graceMs: number, endStreams?: () => Promise<void>): Promise<void>
   readonly isStopping: boolean
   /** The one server of this process. */
   readonly server: Server
@@ -79,7 +80,6 @@ export interface Front {
 export function createFront(options: FrontOptions): Front {
   const { current, settings, hasKeys, log } = options
   const limits = { ...LIMITS, ...options.limits }
-  const stopping = new Set<() => void | Promise<void>>()
   /** Connections on which nothing was asked yet. To node they are not idle: closing its server would wait for them. */
   const silent = new Set<Socket>()
   let isStopping = false
@@ -163,30 +163,18 @@ export function createFront(options: FrontOptions): Front {
       guard = createHostGuard({ ...bound, isLoopback: wanted.isLoopback }, settings)
       return { host: bound.address, port: bound.port, url: urlOf(bound) }
     },
-    onStopping(work) {
-      stopping.add(work)
-      return () => {
-        stopping.delete(work)
-      }
-    },
-    async close({ graceMs }) {
+    async close(graceMs, endStreams = async () => undefined) {
       isStopping = true
       if (!server.listening) return
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       // What is idle went with that; what still answers goes once its reply is flushed.
       server.keepAliveTimeout = 1
-      let deadline: NodeJS.Timeout | undefined
-      const late = new Promise<void>(resolve => {
-        deadline = setTimeout(resolve, graceMs)
+      const deadline = setTimeout(() => server.closeAllConnections(), graceMs)
+      await withLimit(endStreams(), graceMs, 'ending streams').catch((error: unknown) => {
+        log.warn({ error: messageOf(error) }, 'streams not ended')
       })
-      void late.then(() => server.closeAllConnections())
-      const work = [...stopping].map(async stop => stop())
-      for (const one of work) one.catch(error => log.warn({ err: error }, 'stopping work failed'))
-      const stopped = Promise.race([Promise.allSettled(work), late])
-      void stopped.then(() => {
-        for (const socket of silent) socket.destroy()
-      })
-      await Promise.all([closed, stopped])
+      for (const socket of silent) socket.destroy()
+      await closed
       clearTimeout(deadline)
     },
   }
@@ -203,29 +191,20 @@ function logReply(request: IncomingMessage, response: ServerResponse, log: Plugi
   })
 }
 
-async function bind(server: Server, host: string, port: number, addr: string) {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    // The kernel cuts the backlog to its own limit; a burst of connects must not find it full.
-    server.listen({ port, backlog: 4096, ...(host === '' ? {} : { host }) }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  }).catch((cause: unknown) => {
-    throw isFailure(cause)
-      ? cause
-      : new Failure('conflict', `cannot listen on "${addr}": ${reasonOf(cause)}`, { cause })
+async function bind(server: Server, host: string, port: number, addr: string): Promise<AddressInfo> {
+  // The kernel cuts the backlog to its own limit; a burst of connects must not find it full.
+  server.listen({ port, backlog: 4096, ...(host !== '' && { host }) })
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Failure('conflict', `cannot listen on "${addr}": ${reasonOf(cause)}`, { cause })
   })
-  const address = server.address()
-  if (typeof address !== 'object' || address === null) throw new Failure('internal_error', 'the server has no address')
-  return address
+  return server.address() as AddressInfo
 }
 
 function reasonOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return 'another program listens there; choose another port or stop that program'
   if (code === 'EACCES') return 'this user may not open that port; choose one above 1023'
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /** Reachable from this machine also when bound to every interface. */

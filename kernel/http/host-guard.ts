@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { Failure } from '#contracts/errors'
 import type { DaemonSettings } from '#contracts/settings'
+import { isRepeated } from './raw-headers.js'
 
 /** Where the server really listens. */
 export interface BoundAddress {
@@ -50,7 +51,7 @@ export function createHostGuard(bound: BoundAddress, settings: () => DaemonSetti
     isAllowedOrigin,
     refuse(request) {
       const { host, origin } = request.headers
-      if (host === undefined || !isOurHost(host) || isHostRepeated(request.rawHeaders))
+      if (host === undefined || !isOurHost(host) || isRepeated(request.rawHeaders, 'host'))
         return new Failure(
           'forbidden',
           `the Host header must be, once, one of ${[...hosts].join(', ')}; further names go into the setting allowed_hosts`,
@@ -75,16 +76,6 @@ function ownHosts({ address, port, isLoopback }: BoundAddress): ReadonlySet<stri
 function isAddressLiteral(host: string): boolean {
   const [, v6, v4] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::\d{1,5})?$/i.exec(host) ?? []
   return isIP(v6 ?? v4 ?? '') !== 0
-}
-
-/** Of repeated Hosts node shows only the first. */
-function isHostRepeated(rawHeaders: readonly string[]): boolean {
-  let found = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]
-    if (name?.length === 4 && name.toLowerCase() === 'host') found++
-  }
-  return found > 1
 }
 
 /** A browser leaves port 80 out of both; whoever terminates TLS before us lists the https origin. */

@@ -27,11 +27,11 @@ const DAY = 'private, max-age=86400'
 /** The routes a kernel without any plugin serves: probes, the plugin list, the OpenAPI document and its page. */
 export const createKernelRoutes =
   ({ reasonsNotReady, plugins }: KernelRouteOptions): NonNullable<ComposeOptions['kernelRoutes']> =>
-  describe => {
+  all => {
     let document: Promise<OpenApiDocument> | undefined
     const describeOnce = () => {
       document ??= import('./openapi.js')
-        .then(({ describeApi }) => describeApi(describe()))
+        .then(({ describeApi }) => describeApi(all))
         .catch(error => {
           document = undefined
           throw error

@@ -20,7 +20,7 @@ test('whatever a line holds, no key and no Authorization header gets into it', (
   const log = createLog('debug', line => lines.push(line))
   const url = `/v1/runs?token=${KEY}`
   log.info({ url, req: { headers: { authorization: `Bearer ${KEY}` } } }, `asked for ${url}`)
-  log.child({ plugin: 'echo' }).error({ err: new Error(`no ${KEY}`), authorization: KEY }, 'failed')
+  log.error({ plugin: 'echo', err: new Error(`no ${KEY}`), authorization: KEY }, 'failed')
   log.debug({ deep: { deeper: { deepest: `x&token=${KEY}"` } } }, 'x')
   expect(lines).toHaveLength(3)
   expect(lines.join('')).not.toContain('AAAA')

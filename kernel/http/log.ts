@@ -5,11 +5,10 @@ import { maskUrl } from './mask-url.js'
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-/** A logger of one process. `child` adds facts to every line. */
+/** The logger of a process. */
 export interface Log extends PluginLog {
   /** Lines below it are left out; may be changed at any time. */
   level: string
-  child(facts: Readonly<Record<string, unknown>>): Log
 }
 
 /**
@@ -19,34 +18,24 @@ export interface Log extends PluginLog {
  */
 export function createLog(level: string, write?: (line: string) => void): Log {
   let threshold = known(level)
-  let built: Logger | undefined
-  const writer = () => {
-    built ??= build(write)
-    return built
+  let logger: Logger | undefined
+  const at = (name: keyof PluginLog) => (facts: object, message: string) => {
+    if (LEVELS.indexOf(name) < LEVELS.indexOf(threshold)) return
+    logger ??= build(write)
+    logger[name](facts, message)
   }
-  const at = (name: 'debug' | 'info' | 'warn' | 'error', facts: object, target: () => Logger, message: string) => {
-    if (LEVELS.indexOf(name) >= LEVELS.indexOf(threshold)) target()[name](facts, message)
-  }
-  const logOf = (target: () => Logger): Log => ({
+  return {
     get level() {
       return threshold
     },
     set level(next) {
       threshold = known(next)
     },
-    debug: (facts, message) => at('debug', facts, target, message),
-    info: (facts, message) => at('info', facts, target, message),
-    warn: (facts, message) => at('warn', facts, target, message),
-    error: (facts, message) => at('error', facts, target, message),
-    child: facts => {
-      let child: Logger | undefined
-      return logOf(() => {
-        child ??= target().child(facts)
-        return child
-      })
-    },
-  })
-  return logOf(writer)
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  }
 }
 
 const known = (level: string): string => (LEVELS.includes(level) ? level : 'info')

@@ -1,14 +1,12 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { Failure } from '#contracts/errors'
-import { explain } from './explain.js'
+import { checkShape } from '../schema-check.js'
 
 type Verdict = { readonly value: unknown } | { readonly error: Failure }
 
 /**
- * Compiles each schema once per process, at its first use. Bodies are checked as they are: nothing coerced, added or
- * removed. Path, query and header values are text, so numbers and booleans are read from it.
+ * Bodies are checked as they are: nothing coerced, added or removed. Path, query and header values are text, so numbers and booleans are read from it.
  */
 const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   if (httpPart === 'body')
@@ -39,19 +37,10 @@ export const mayBeAbsent = (schema: TSchema): boolean =>
   (Array.isArray(schema.anyOf) && schema.anyOf.some(part => part.type === 'null'))
 
 const ABSENT: Verdict = Object.freeze({ value: undefined })
-const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 function check(schema: TSchema, value: unknown, part: string): Verdict {
-  let checker = compiled.get(schema)
-  if (checker === undefined) {
-    checker = TypeCompiler.Compile(schema)
-    compiled.set(schema, checker)
-  }
-  if (checker.Check(value)) return { value }
-  const first = checker.Errors(value).First()
-  return {
-    error: new Failure('invalid_request', first === undefined ? `the ${part} is not valid` : explain(first, part)),
-  }
+  const problem = checkShape(schema, value, part)
+  return problem === undefined ? { value } : { error: new Failure('invalid_request', problem) }
 }
 
 interface Reading {

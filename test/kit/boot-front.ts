@@ -57,7 +57,6 @@ export async function bootFront(
   const leases = { out: 0 }
   let front: Front | undefined
   const app = await composeApp([{ plugin: 'probe', routes }], {
-    settings: () => settings,
     identify: options.identify ?? (() => OPEN_IDENTITY),
     log,
     kernelRoutes: createKernelRoutes({
@@ -91,7 +90,7 @@ export async function bootFront(
     leases,
     settings,
     async close() {
-      await running.close({ graceMs: 100 })
+      await running.close(100)
       await app.close()
     },
   }
