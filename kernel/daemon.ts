@@ -1,12 +1,12 @@
 import { Failure, messageOf } from '#contracts/errors'
-import type { PluginLog, PluginManifest, Port } from '#contracts/plugin'
+import type { Port } from '#contracts/plugin'
 import { EVENTS, KEY_STORE, MESSAGE_STORE, RECORDS, RUN_STORE, RUNS, TOOLS } from '#contracts/ports'
 import type { DaemonSettings } from '#contracts/settings'
 import type { ToolCatalog } from '#contracts/tool/tool'
 import { createKeyring } from './auth/keyring.js'
 import { EventStreams } from './events/event-streams.js'
 import { EventHub } from './events/hub.js'
-import { type ComposeApp, PluginHost, type PluginSource, type PortLookup, watchPlugins } from './host/index.js'
+import { type ComposeApp, type HostOptions, PluginHost, type PortLookup, required, watchPlugins } from './host/index.js'
 import { parseBindAddress } from './http/bind-address.js'
 import { composeApp } from './http/compose-app.js'
 import { createFront } from './http/front.js'
@@ -17,23 +17,21 @@ import { createMemoryMessageStore } from './storage/memory-message-store.js'
 import { createMemoryRecords } from './storage/memory-records.js'
 import { createMemoryRunStore } from './storage/memory-run-store.js'
 
-export interface DaemonOptions {
+/** The limits of time a daemon keeps to. */
+export interface DaemonLimits {
+  /** How long the reader of a stream may take nothing before it is cut; default 20 s. */
+  readonly streamStalledMs?: number | undefined
+  /** How long importing, registering, stopping and each undo of a plugin may take; default 10 s. */
+  readonly pluginLimitMs?: number | undefined
+}
+
+export interface DaemonOptions extends DaemonLimits, Pick<HostOptions, 'sources' | 'configure' | 'shelf' | 'log'> {
   /** Read at the moment of use, so that a reload takes effect for what starts after it. */
   readonly settings: DaemonSettings
-  /** Folders of plugins, asked at every reload. */
-  readonly sources: () => Promise<readonly PluginSource[]>
-  readonly configure: (manifest: PluginManifest) => unknown
   /** Services of the entry: config reload, secrets. */
-  readonly ports?: ReadonlyMap<symbol, unknown>
-  /** Where staged plugin code lives; inside the package. */
-  readonly shelf: string
+  readonly ports: readonly (readonly [symbol, unknown])[]
   /** Directories that are watched for changed plugins. */
   readonly watched: readonly string[]
-  readonly log: PluginLog
-  /** How long the reader of a stream may take nothing before it is cut; 20 s. */
-  readonly streamStalledMs?: number
-  /** How long importing, registering, stopping and each undo of a plugin may take; default 10 s. */
-  readonly pluginLimitMs?: number
 }
 
 /** How long runs in flight may take to reach the end of what they are doing when the daemon stops. */
@@ -67,11 +65,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   // A slip of the address is told before any plugin is opened.
   parseBindAddress(settings.addr)
   const hub = new EventHub()
-  const service = <T>(port: Port<T>): T => {
-    const found = host.current.port(port)
-    if (found === undefined) throw new Error(`the kernel has no ${port.name}`)
-    return found
-  }
   const engine = new RunEngine({ epoch: () => host.current, hub, settings: () => settings, log })
   const keyring = createKeyring({
     keyStore: () => host.current.port(KEY_STORE),
@@ -81,13 +74,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const streams = new EventStreams({
     hub,
     runs: engine,
-    store: () => service(RUN_STORE),
-    messages: () => service(MESSAGE_STORE),
+    store: () => required(host.current, RUN_STORE),
+    messages: () => required(host.current, MESSAGE_STORE),
     hooks: () => host.current.hooks,
     keepaliveSeconds: () => settings.sseKeepaliveSeconds,
     isStillValid: identity => keyring.isStillValid(identity),
     releaseLease,
-    ...(options.streamStalledMs !== undefined && { stalledMs: options.streamStalledMs }),
+    stalledMs: options.streamStalledMs,
   })
   let isReady = false
   let getReady = (): void => {}
@@ -107,9 +100,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     })
   }
   const host = new PluginHost({
-    sources: options.sources,
-    configure: options.configure,
-    shelf: options.shelf,
+    ...options,
     kernelPorts: new Map<symbol, unknown>([
       [RUN_STORE.id, createMemoryRunStore()],
       [MESSAGE_STORE.id, createMemoryMessageStore()],
@@ -117,11 +108,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       [RUNS.id, engine],
       [EVENTS.id, streams],
       [TOOLS.id, { list: () => [...host.current.tools.values()] } satisfies ToolCatalog],
-      ...(options.ports ?? []),
+      ...options.ports,
     ]),
     compose,
-    log,
-    ...(options.pluginLimitMs !== undefined && { limitMs: options.pluginLimitMs }),
+    limitMs: options.pluginLimitMs,
   })
   const front = createFront({
     current: () => host.current,
@@ -187,7 +177,7 @@ function keepStores(before: PortLookup, after: PortLookup): void {
 /** Reloads plugins as their folders change. A plugin that cannot be loaded changes nothing; the host says why. */
 function watch({ settings, watched, log }: DaemonOptions, host: PluginHost, signal: AbortSignal): void {
   if (!settings.watchEnabled || watched.length === 0) return
-  const reload = async (): Promise<void> => {
+  const onChange = async (): Promise<void> => {
     const report = await host.sync().catch((error: unknown) => {
       log.warn({ error: messageOf(error) }, 'plugins not reloaded')
     })
@@ -195,7 +185,7 @@ function watch({ settings, watched, log }: DaemonOptions, host: PluginHost, sign
       log.info({ epoch: report.epoch, opened: report.opened, closed: report.closed }, 'plugins reloaded')
   }
   const intervalMs = settings.watchIntervalSeconds * 1000
-  watchPlugins({ dirs: watched, intervalMs, signal, onChange: reload }).catch((error: unknown) => {
+  watchPlugins({ dirs: watched, intervalMs, signal, onChange }).catch((error: unknown) => {
     log.error({ error: messageOf(error) }, 'plugin folders are not watched')
   })
 }

@@ -18,14 +18,14 @@ import {
 import { messageOf } from '#contracts/errors'
 import type { PluginLog } from '#contracts/plugin'
 import { CONFIG_RELOAD, RUN_STORE, SECRETS } from '#contracts/ports'
-import { type Daemon, startDaemon } from './daemon.js'
+import { type Daemon, type DaemonLimits, startDaemon } from './daemon.js'
 import type { PluginSource } from './host/index.js'
 import { createLog } from './http/log.js'
 
 export type { Daemon } from './daemon.js'
 
 /** How a program embeds the daemon. Everything is optional: `{}` is the daemon on its defaults. */
-export interface DaemonConfig {
+export interface DaemonConfig extends DaemonLimits {
   /** The highest layer of the configuration, by setting key: `{ addr: '127.0.0.1:0', run_db: '/var/lib/runs.db' }`. */
   readonly settings?: Partial<Settings>
   readonly configFile?: string
@@ -39,10 +39,6 @@ export interface DaemonConfig {
   readonly log?: PluginLog
   /** Directories of bundled plugins in place of the package's own; for tests. */
   readonly bundled?: readonly string[]
-  /** How long the reader of a stream may take nothing before it is cut; default 20 s. */
-  readonly streamStalledMs?: number
-  /** How long importing, registering, stopping and each undo of a plugin may take; default 10 s. */
-  readonly pluginLimitMs?: number
 }
 
 /** A daemon together with the configuration it runs on. */
@@ -114,18 +110,18 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
       report(problems)
       return raw
     },
-    ports: new Map<symbol, unknown>([
+    ports: [
       [CONFIG_RELOAD.id, live],
       [SECRETS.id, createSecrets(live.current().environment)],
-    ]),
+    ],
     shelf: join(PACKAGE_DIR, 'dist', 'shelf'),
     watched: [
       ...(config.bundled ?? [existsSync(PACKED_DIR) ? PACKED_DIR : COMPILED_DIR]),
       ...live.current().settings.plugin_dirs,
     ],
-    ...(config.streamStalledMs !== undefined && { streamStalledMs: config.streamStalledMs }),
+    streamStalledMs: config.streamStalledMs,
+    pluginLimitMs: config.pluginLimitMs,
     log,
-    ...(config.pluginLimitMs !== undefined && { pluginLimitMs: config.pluginLimitMs }),
   })
   if (live.current().settings.run_db !== '' && daemon.host.current.port(RUN_STORE)?.isDurable !== true)
     log.warn({ key: 'run_db' }, NOBODY_KEEPS_RUNS)

@@ -42,8 +42,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { checkPlugin } = await import('runwright/testing')
       return checkPlugin(directory)
     },
-    startTrial: async options => (await import('./trial.js')).startTrial(variables, options),
-    doctorChecks: async config => (await import('./cli/doctor/installed-sandbox.js')).sandboxChecks(config),
+    startTrial: async options => (await import('./cli/doctor/trial.js')).startTrial(variables, options),
+    doctorChecks: async config => [await (await import('./cli/doctor/sandbox-check.js')).checkSandbox(config)],
   }
   return runCli(argv, environment)
 }

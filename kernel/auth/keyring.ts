@@ -143,8 +143,6 @@ function knownOf(key: ApiKey | undefined, readAtMs: number): Known {
 }
 
 function dropOldest(map: Map<string, unknown>) {
-  for (const [oldest] of map) {
-    map.delete(oldest)
-    return
-  }
+  const [oldest = ''] = map.keys()
+  map.delete(oldest)
 }

@@ -11,8 +11,8 @@ import { isSettled } from '#contracts/run/run'
 import type { Runs } from '#contracts/run/runs'
 import type { MessageStore } from '#contracts/store/message-store'
 import type { RunStore } from '#contracts/store/run-store'
+import { unlessAborted } from '../waits.js'
 import type { EventHub } from './hub.js'
-import type { RunLog } from './run-log.js'
 import { envelopeText } from './serialise.js'
 import { ConversationSource, type EventSource, RunSource, readEvents } from './sources.js'
 import { SseStream } from './sse-stream.js'
@@ -30,8 +30,8 @@ export interface EventStreamsOptions {
   readonly messages: () => MessageStore
   readonly hooks: () => HookTable
   readonly keepaliveSeconds: () => number
-  /** How long a reader may take nothing before it is cut; 20 s. */
-  readonly stalledMs?: number
+  /** How long a reader may take nothing before it is cut; default 20 s. */
+  readonly stalledMs?: number | undefined
   readonly isStillValid: (identity: Identity) => Promise<boolean>
   /** Hands back the lease a request holds on its epoch. */
   readonly releaseLease: (response: ServerResponse) => void
@@ -76,16 +76,20 @@ export class EventStreams implements Events {
     for (let at = after; ; ) {
       signal.throwIfAborted()
       const log = hub.find(tenantId, runId)
-      const append = log && nextAppend(log, signal)
+      let undo = (): void => undefined
+      // Before the read: what is appended while it is under way may be missing from it.
+      const appended = new Promise<void>(resolve => {
+        if (log) undo = log.onAppend(resolve)
+      })
       let events: readonly StoredEvent[]
       try {
         events = await readEvents(hub, this.options.store(), tenantId, runId, at, FOLLOW_PAGE)
         if (events.length === 0) {
-          if (!append || log?.isEnded) return
-          await append.came
+          if (!log || log.isEnded) return
+          await unlessAborted(appended, signal)
         }
       } finally {
-        append?.forget()
+        undo()
       }
       const last = events.at(-1)
       if (!last) continue
@@ -203,21 +207,4 @@ export class EventStreams implements Events {
 function lastEventId(request: FastifyRequest): string | undefined {
   const header = request.headers['last-event-id']
   return typeof header === 'string' ? header : undefined
-}
-
-/** The next append to a log, or the end of the signal; forget it when nobody waits any more. */
-function nextAppend(log: RunLog, signal: AbortSignal): { readonly came: Promise<void>; forget(): void } {
-  let done = (): void => undefined
-  const came = new Promise<void>(resolve => {
-    done = resolve
-  })
-  const undo = log.onAppend(done)
-  signal.addEventListener('abort', done, { once: true })
-  return {
-    came,
-    forget() {
-      undo()
-      signal.removeEventListener('abort', done)
-    },
-  }
 }

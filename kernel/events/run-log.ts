@@ -92,13 +92,25 @@ export class RunLog {
   }
 }
 
-/** Frames of `events` from index `from` on, up to a page. */
+/** The events of a run from index `from` on, up to a page. */
 export function toPage(runId: string, events: readonly StoredEvent[], from = 0): Page | undefined {
+  const framed = frames(events, ({ seq }) => `${runId}:${seq}`, from)
+  if (!framed) return undefined
+  const { text, last } = framed
+  return { text, last: last.seq, isEnd: isTerminalEvent(last.type) }
+}
+
+/** Frames of events from index `from` on, up to a page, and the last of them; undefined when there is none. */
+export function frames<E extends Pick<StoredEvent, 'type' | 'data'>>(
+  events: readonly E[],
+  idOf: (event: E) => string,
+  from = 0,
+): { readonly text: Buffer; readonly last: E } | undefined {
   let text = ''
-  let last: StoredEvent | undefined
+  let last: E | undefined
   for (let index = from; index < events.length && text.length < PAGE_BYTES; index++) {
-    last = events[index] as StoredEvent
-    text += frameOf(`${runId}:${last.seq}`, last)
+    last = events[index] as E
+    text += frameOf(idOf(last), last)
   }
-  return last && { text: Buffer.from(text), last: last.seq, isEnd: isTerminalEvent(last.type) }
+  return last && { text: Buffer.from(text), last }
 }

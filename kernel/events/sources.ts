@@ -1,8 +1,7 @@
 import { type ConversationCursor, eventIdOf, type StoredEvent } from '#contracts/event/envelope'
-import type { ConversationEvent, RunStore } from '#contracts/store/run-store'
+import type { RunStore } from '#contracts/store/run-store'
 import type { EventHub } from './hub.js'
-import { PAGE_BYTES, type Page, toPage } from './run-log.js'
-import { frameOf } from './serialise.js'
+import { frames, PAGE_BYTES, type Page, toPage } from './run-log.js'
 
 /** Events fetched from a store at once. */
 const FETCH = 500
@@ -48,8 +47,7 @@ export class RunSource implements EventSource {
 
   /** Also the answer for a run nobody holds: without a tail there is nothing to wait for. */
   async #fetch(): Promise<Next> {
-    const after = this.after < 0 ? undefined : this.after
-    const events = await this.store.events(this.tenantId, this.runId, after, FETCH, PAGE_BYTES)
+    const events = await this.store.events(this.tenantId, this.runId, this.after, FETCH, PAGE_BYTES)
     const page = toPage(this.runId, events)
     if (!page) return this.hub.find(this.tenantId, this.runId) ? 'nothing' : 'gone'
     this.after = page.last
@@ -70,18 +68,11 @@ export class ConversationSource implements EventSource {
   async next(): Promise<Next> {
     const { store, tenantId, conversationId, cursor } = this
     const events = await store.conversationEvents(tenantId, conversationId, cursor, FETCH, PAGE_BYTES)
-    if (events === 'unknown' || events.length === 0) return 'nothing'
-    let text = ''
-    let last: ConversationEvent | undefined
-    for (const event of events) {
-      if (text.length >= PAGE_BYTES) break
-      text += frameOf(eventIdOf(event.at), event)
-      last = event
-    }
-    if (!last) return 'nothing'
-    this.cursor = last.at
+    const framed = events !== 'unknown' && frames(events, ({ at }) => eventIdOf(at))
+    if (!framed) return 'nothing'
+    this.cursor = framed.last.at
     // Pages of a conversation are counted by nobody.
-    return { text: Buffer.from(text), last: -1, isEnd: false }
+    return { text: framed.text, last: -1, isEnd: false }
   }
 
   onWake(wake: () => void): () => void {
@@ -99,5 +90,5 @@ export async function readEvents(
   limit: number,
 ): Promise<readonly StoredEvent[]> {
   const held = hub.find(tenantId, runId)?.held(after, limit)
-  return held ?? store.events(tenantId, runId, after < 0 ? undefined : after, limit, FETCH_CHARACTERS)
+  return held ?? store.events(tenantId, runId, after, limit, FETCH_CHARACTERS)
 }

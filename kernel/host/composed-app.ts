@@ -32,6 +32,13 @@ export interface PortLookup {
   port<T>(port: Port<T>): T | undefined
 }
 
+/** A service the kernel itself cannot do without. */
+export function required<T>(ports: PortLookup, wanted: Port<T>): T {
+  const service = ports.port(wanted)
+  if (service === undefined) throw new Error(`the kernel has no ${wanted.name}`)
+  return service
+}
+
 /**
  * Builds the app of an epoch. Contributions come in the order of plugin names. Throws when routes clash; a `Failure`
  * whose `details.plugin` names the plugin at fault gets its error shown in that plugin's row.

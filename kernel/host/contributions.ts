@@ -9,26 +9,17 @@ export interface TapRecord {
   readonly fn: (...args: unknown[]) => unknown
 }
 
-export interface BackgroundRecord {
+interface BackgroundRecord {
   readonly name: string
   readonly work: (superseded: AbortSignal) => Promise<void>
 }
 
 /** Everything a generation has declared, as data: each epoch replays it into tables of its own. */
-export interface Contributions {
-  readonly taps: TapRecord[]
-  readonly tools: ToolDefinition[]
-  readonly routes: RoutePlugin[]
-  readonly services: Map<symbol, unknown>
-  readonly items: { readonly to: symbol; readonly item: unknown }[]
-  readonly background: BackgroundRecord[]
+export class Contributions {
+  readonly taps: TapRecord[] = []
+  readonly tools: ToolDefinition[] = []
+  readonly routes: RoutePlugin[] = []
+  readonly services = new Map<symbol, unknown>()
+  readonly items: { readonly to: symbol; readonly item: unknown }[] = []
+  readonly background: BackgroundRecord[] = []
 }
-
-export const noContributions = (): Contributions => ({
-  taps: [],
-  tools: [],
-  routes: [],
-  services: new Map(),
-  items: [],
-  background: [],
-})

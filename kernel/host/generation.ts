@@ -3,7 +3,7 @@ import { messageOf } from '#contracts/errors'
 import type { PluginLog, PluginManifest, Undo } from '#contracts/plugin'
 import { withLimit } from '../waits.js'
 import type { CarriedSlots } from './carried.js'
-import { type Contributions, noContributions } from './contributions.js'
+import { Contributions } from './contributions.js'
 import { pluginFault } from './fault.js'
 import { createScope } from './scope.js'
 
@@ -35,7 +35,7 @@ export class Generation {
   readonly id: string
   readonly number: number
   readonly manifest: PluginManifest
-  readonly contributions: Contributions = noContributions()
+  readonly contributions = new Contributions()
   /** What last went wrong in background work, a watching tap or an undo. */
   lastError: string | undefined
   readonly #grants: GenerationGrants

@@ -24,7 +24,7 @@ export interface HostOptions {
   readonly compose: ComposeApp
   readonly log: PluginLog
   /** How long importing, registering, stopping and each undo of a plugin may take; default 10 s. */
-  readonly limitMs?: number
+  readonly limitMs?: number | undefined
 }
 
 export const DEFAULT_LIMIT_MS = 10_000

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { container, type DependencyContainer } from 'tsyringe'
 import { messageOf } from '#contracts/errors'
 import type { Port } from '#contracts/plugin'
@@ -16,8 +16,8 @@ import type { RefusedPlugin } from './report.js'
 export interface Member {
   readonly loaded: LoadedPlugin
   readonly generation: Generation
-  /** Equal when code, config and the generations of its providers are equal. */
-  readonly identity: string
+  /** Code, raw config and the generations of its providers: deeply equal when the generation may be re-used. */
+  readonly identity: readonly unknown[]
 }
 
 /** The generations an epoch is to be composed of. */
@@ -108,8 +108,8 @@ export class Opener {
     const raw = this.#configure(loaded)
     const { needs = [], optional = [], gathers = [] } = manifest
     const providers = [...needs, ...optional, ...gathers].map(({ id }) => (owners.get(id) ?? []).map(owner => owner.id))
-    const identity = digestOf([code, raw, providers])
-    if (before?.identity === identity) return { loaded, identity, generation: before.generation }
+    const identity = [code, raw, providers]
+    if (isDeepStrictEqual(before?.identity, identity)) return { ...(before as Member), loaded }
     this.#generations += 1
     const generation = await Generation.open({
       manifest,
@@ -188,13 +188,3 @@ export async function disposeAll(generations: readonly Generation[]): Promise<vo
 
 const portName = ({ manifest }: Generation, id: symbol): string | undefined =>
   manifest.provides?.find((port: Port<unknown>) => port.id === id)?.name
-
-/** Config is told apart by digest only: it may hold secrets, and identities stay in memory. */
-function digestOf(value: unknown): string {
-  const text = JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
-  return createHash('sha256').update(text).digest('hex')
-}

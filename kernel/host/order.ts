@@ -7,11 +7,6 @@ export interface OpeningOrder<P> {
   readonly circles: ReadonlyMap<string, string>
 }
 
-interface Node<P> {
-  readonly plugin: P
-  readonly after: readonly string[]
-}
-
 /** Equal input in any sequence gives the same order. Members of a circle are listed too, in no useful place. */
 export function openingOrder<P extends { readonly manifest: PluginManifest }>(plugins: readonly P[]): OpeningOrder<P> {
   const nodes = graphOf(plugins)
@@ -38,16 +33,17 @@ export function openingOrder<P extends { readonly manifest: PluginManifest }>(pl
   return { order, circles }
 }
 
-function graphOf<P extends { readonly manifest: PluginManifest }>(plugins: readonly P[]): Map<string, Node<P>> {
+/** By name, in the order of names: a plugin and the names of those it comes after. */
+function graphOf<P extends { readonly manifest: PluginManifest }>(plugins: readonly P[]) {
   const sorted = plugins.toSorted((a, b) => (a.manifest.name < b.manifest.name ? -1 : 1))
   const providers = new Map<symbol, string[]>()
   for (const { manifest } of sorted)
     for (const { id } of [...(manifest.provides ?? []), ...(manifest.contributes ?? [])])
       providers.set(id, [...(providers.get(id) ?? []), manifest.name])
-  return new Map(
-    sorted.map(plugin => {
-      const { name, needs = [], optional = [], gathers = [] } = plugin.manifest
-      return [name, { plugin, after: [...needs, ...optional, ...gathers].flatMap(({ id }) => providers.get(id) ?? []) }]
-    }),
-  ) satisfies Map<string, Node<P>>
+  const nodes = new Map<string, { readonly plugin: P; readonly after: readonly string[] }>()
+  for (const plugin of sorted) {
+    const { name, needs = [], optional = [], gathers = [] } = plugin.manifest
+    nodes.set(name, { plugin, after: [...needs, ...optional, ...gathers].flatMap(({ id }) => providers.get(id) ?? []) })
+  }
+  return nodes
 }

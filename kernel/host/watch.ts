@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+
 /** What to watch and whom to tell. */
 export interface WatchOptions {
   /** Plugin folders, or folders that hold them. Those that do not exist yet count from when they do. */
@@ -5,11 +7,8 @@ export interface WatchOptions {
   readonly intervalMs: number
   /** Ends the watch. */
   readonly signal: AbortSignal
-  /**
-   * Told once when the watch stands, for what changed before, and once per burst of changes. Nobody waits for it, and a
-   * failure is its own business to log.
-   */
-  readonly onChange: () => void | Promise<void>
+  /** Told once when the watch stands, for what changed before, and once per burst of changes. Must not throw. */
+  readonly onChange: () => void
 }
 
 /** A save of several files arrives as several events; the burst is over after this long without one. */
@@ -29,22 +28,17 @@ export async function watchPlugins({ dirs, intervalMs, signal, onChange }: Watch
     ignored: path => dirs.every(dir => path !== dir) && IGNORED.test(relativeTo(dirs, path)),
   })
   let timer: NodeJS.Timeout | undefined
-  const tell = (): void => {
-    // Not awaited: the change may end the very generation this watch runs in, which waits for the watch.
-    void (async () => onChange())().catch(() => undefined)
-  }
   const tellSoon = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(tell, QUIET_MS)
+    timer = setTimeout(onChange, QUIET_MS)
   }
   watcher.on('all', tellSoon)
   // What changed between the caller's own look at the folders and the first one of the watch is no event.
   watcher.once('ready', tellSoon)
   // A folder that cannot be read is for the reload to report.
-  watcher.on('error', tell)
+  watcher.on('error', onChange)
   try {
-    if (!signal.aborted)
-      await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+    if (!signal.aborted) await once(signal, 'abort')
   } finally {
     clearTimeout(timer)
     await watcher.close()

@@ -34,21 +34,14 @@ export interface FrontOptions {
   readonly limits?: Partial<WireLimits>
 }
 
-export interface WireLimits {
-  readonly headersTimeoutMs: number
-  /** For the whole request, body included. */
-  readonly requestTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  /** How often the three above are looked at. */
-  readonly checkEveryMs: number
-  readonly maxConnections: number
-  readonly maxHeaderBytes: number
-}
+export type WireLimits = typeof LIMITS
 
-const LIMITS: WireLimits = {
+const LIMITS = {
   headersTimeoutMs: 10_000,
+  /** For the whole request, body included. */
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 20_000,
+  /** How often the three above are looked at. */
   checkEveryMs: 1_000,
   maxConnections: 20_000,
   maxHeaderBytes: 16_384,

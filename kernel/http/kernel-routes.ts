@@ -3,15 +3,11 @@ import type { RoutePlugin } from '#contracts/http'
 import type { ComposeOptions } from './compose-app.js'
 import type { OpenApiDocument } from './openapi.js'
 
-/** A plugin as `GET /v1/plugins` shows it; the plugin host says what else there is. */
-export interface PluginRow {
-  readonly name: string
-}
-
 export interface KernelRouteOptions {
   /** What keeps the daemon from taking work; empty: ready. */
   readonly reasonsNotReady: () => readonly string[]
-  readonly plugins: () => readonly PluginRow[]
+  /** Rows of `GET /v1/plugins`; the plugin host says what else there is of each. */
+  readonly plugins: () => readonly { readonly name: string }[]
 }
 
 const Health = Type.Object({ status: Type.Literal('ok') })

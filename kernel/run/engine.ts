@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { Failure, messageOf } from '#contracts/errors'
 import type { HookTable } from '#contracts/hooks'
 import type { Identity } from '#contracts/identity'
-import type { PluginLog, Port } from '#contracts/plugin'
+import type { PluginLog } from '#contracts/plugin'
 import { MESSAGE_STORE, RUN_STORE } from '#contracts/ports'
 import type { ActiveRun } from '#contracts/run/active-run'
 import type { Message } from '#contracts/run/message'
@@ -13,6 +13,7 @@ import type { DaemonSettings } from '#contracts/settings'
 import type { CreateOutcome, LetterDraft, PostOutcome, RunQuery, RunStore } from '#contracts/store/run-store'
 import type { ToolDefinition } from '#contracts/tool/tool'
 import type { EventHub } from '../events/hub.js'
+import { type PortLookup, required } from '../host/composed-app.js'
 import { withLimit } from '../waits.js'
 import { admit, recordOf } from './admission.js'
 import { History } from './history.js'
@@ -24,11 +25,10 @@ import { recover } from './recovery.js'
 import { type Place, RunQueue } from './run-queue.js'
 
 /** What the engine needs of an epoch. */
-export interface RunEpoch {
+export interface RunEpoch extends PortLookup {
   readonly hooks: HookTable
   readonly tools: ReadonlyMap<string, ToolDefinition>
   readonly honoured: ReadonlySet<string>
-  port<T>(port: Port<T>): T | undefined
   lease(): () => void
 }
 
@@ -283,17 +283,11 @@ export class RunEngine implements Runs {
 
 const leaseOf = (epoch: RunEpoch): LeasedEpoch => ({ epoch, release: epoch.lease() })
 
-function required<T>(epoch: RunEpoch, port: Port<T>): T {
-  const service = epoch.port(port)
-  if (!service) throw new Error(`the kernel has no ${port.name}`)
-  return service
-}
-
 /** The record says how far the log was when it was written; events may have followed. */
 async function nextSeqOf(store: RunStore, record: RunRecord): Promise<number> {
   let last = record.progress.next_seq - 1
   for (;;) {
-    const page = await store.events(record.tenant_id, record.id, last < 0 ? undefined : last, PAGE)
+    const page = await store.events(record.tenant_id, record.id, last, PAGE)
     last = page.at(-1)?.seq ?? last
     if (page.length < PAGE) return last + 1
   }

@@ -44,6 +44,10 @@ export class LiveRun implements ActiveRun {
   readonly conversationId: string
   readonly agentId: string
   readonly startedAtMs: number
+  readonly hooks: HookTable
+  readonly tools: ReadonlyMap<string, ToolDefinition>
+  readonly store: RunStore
+  readonly log: PluginLog
   readonly ledger: Ledger
   readonly events: RunLog
   /** A former process had it, begun or not. */
@@ -80,6 +84,10 @@ export class LiveRun implements ActiveRun {
     this.tenantId = record.tenant_id
     this.conversationId = record.conversation_id
     this.agentId = record.agent_id
+    this.hooks = options.hooks
+    this.tools = options.tools
+    this.store = options.store
+    this.log = options.log
     this.startedAtMs = Date.parse(record.created_at)
     this.ledger = new Ledger(record)
     this.isClaimed = recovered !== undefined
@@ -96,7 +104,7 @@ export class LiveRun implements ActiveRun {
     this.workspace = options.workspace
     this.events = options.hub.open(this.id, this.tenantId, options.nextSeq - 1)
     this.#writer = new RunWriter({
-      store: options.store,
+      store: this.store,
       hold: this.hold,
       record: () => this.snapshot(),
       committed: ({ events, record: written }) => {
@@ -104,10 +112,10 @@ export class LiveRun implements ActiveRun {
         if (events) this.#show(events)
       },
       lost: error => {
-        options.log.error({ run: this.id, error: String(error) }, 'run lost to another holder')
+        this.log.error({ run: this.id, error: String(error) }, 'run lost to another holder')
         this.interrupt('lost')
       },
-      log: options.log,
+      log: this.log,
     })
   }
 
@@ -149,18 +157,6 @@ export class LiveRun implements ActiveRun {
   }
   get signal(): AbortSignal {
     return this.#abort.signal
-  }
-  get hooks(): HookTable {
-    return this.options.hooks
-  }
-  get tools(): ReadonlyMap<string, ToolDefinition> {
-    return this.options.tools
-  }
-  get store(): RunStore {
-    return this.options.store
-  }
-  get log(): PluginLog {
-    return this.options.log
   }
 
   /** Nothing is added to the run any more, by nobody: its terminal event is its last. */

@@ -65,7 +65,9 @@ async function resolveProvider(run: LiveRun): Promise<readonly ModelCandidate[]>
   const resolved = (await run.hooks.providerResolving.promise(run.request, run)) ?? []
   const candidates = withModalities(run, resolved)
   // One that fell back before the restart goes on with whom it fell back to.
-  const present = run.isResumed ? candidates.find(isPresent(run)) : undefined
+  const present = run.isResumed
+    ? candidates.find(({ provider, model }) => provider === run.provider && model === run.model)
+    : undefined
   const chosen = present ?? candidates[0]
   if (!chosen) {
     const wanted = run.request.provider_name ? `provider ${run.request.provider_name}` : `model ${run.model}`
@@ -81,11 +83,6 @@ async function resolveProvider(run: LiveRun): Promise<readonly ModelCandidate[]>
   if (isOther || !run.isResumed) run.emit('provider.resolved', { model, provider })
   return candidates
 }
-
-const isPresent =
-  (run: LiveRun) =>
-  ({ provider, model }: ModelCandidate): boolean =>
-    provider === run.provider && model === run.model
 
 /** Those that take what the request brings; a model of which nothing is known is taken to accept it. */
 function withModalities(run: LiveRun, candidates: readonly ModelCandidate[]): readonly ModelCandidate[] {

@@ -45,4 +45,6 @@ async function providesSandbox(dir: string): Promise<boolean> {
 }
 
 const silent = (): void => undefined
-const SILENT: PluginLog = { debug: silent, info: silent, warn: silent, error: silent }
+
+/** A log that keeps nothing: what goes wrong is for the command to say. */
+export const SILENT: PluginLog = { debug: silent, info: silent, warn: silent, error: silent }

@@ -1,7 +1,6 @@
-import type { ConfigOptions } from './cli/environment.js'
-import { createDaemon } from './index.js'
-
-const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+import { createDaemon } from '../../index.js'
+import type { ConfigOptions } from '../environment.js'
+import { SILENT } from './sandbox-problem.js'
 
 /**
  * A daemon as this configuration describes it, but for what would touch the real one: it listens on a free loopback port,
