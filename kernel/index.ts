@@ -47,9 +47,6 @@ export interface ConfiguredDaemon extends Daemon {
   readonly log: PluginLog
 }
 
-/** A plugin that ships with the package. */
-export type BundledPlugin = Pick<PluginSource, 'name' | 'dir'>
-
 /** Where this package is installed. */
 export const PACKAGE_DIR = fileURLToPath(new URL('../../', import.meta.url))
 const COMPILED_DIR = join(PACKAGE_DIR, 'dist', 'plugins')

@@ -1,17 +1,16 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import type { Environment } from '#config/index'
 import { takeEnvironment } from '#config/secrets'
 import { Failure } from '#contracts/errors'
-import type { OpenKeys, PluginManifest } from '#contracts/plugin'
 import { createApiKey } from './auth/api-key.js'
 import type { CliEnvironment, ConfigView } from './cli/index.js'
+import { manifestOf } from './cli/manifest-of.js'
 import { processTerminal } from './cli/process-terminal.js'
 import { runCli } from './cli/run-cli.js'
-import type { BundledPlugin } from './index.js'
 
 const PACKAGE_DIR = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -32,9 +31,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     version: versionOf(join(PACKAGE_DIR, 'package.json')),
     nodeVersion: process.versions.node,
     now: () => new Date(),
-    serve: async options => (await import('./serve.js')).runDaemon(variables, options),
+    serve: async options => (await import('./cli/serve-daemon.js')).runDaemon(variables, options),
     loadConfig: options => viewConfig(variables, options),
-    openKeyStore: openKeys,
+    openKeyStore: async (path, access) => (await import('./cli/keys/open-keys.js')).openKeys(path, access),
     createApiKey,
     checkPlugin: async directory => {
       if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())
@@ -87,21 +86,6 @@ async function viewConfig(
     configure: manifest => configurePlugin(loaded, manifest).raw,
   }
 }
-
-/** The first plugin that can open keys does. */
-async function openKeys(path: string, { mustExist }: { readonly mustExist: boolean }): Promise<OpenKeys> {
-  if (mustExist && !existsSync(path))
-    throw new Failure('not_found', `there is no run database ${path}; check SVC_RUN_DB or --db`)
-  const { bundledPlugins } = await import('./index.js')
-  for (const plugin of await bundledPlugins()) {
-    const { openKeys } = await manifestOf(plugin)
-    if (openKeys) return openKeys(path)
-  }
-  throw new Failure('not_configured', 'no installed plugin keeps API keys; put plugins/sqlite back')
-}
-
-const manifestOf = async ({ dir }: BundledPlugin): Promise<PluginManifest> =>
-  ((await import(pathToFileURL(join(dir, 'index.js')).href)) as { plugin: PluginManifest }).plugin
 
 /** What a checked plugin left open must not keep the command from ending. */
 const LINGER_MS = 500

@@ -1,8 +1,7 @@
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { PluginLog, PluginManifest } from '#contracts/plugin'
+import type { PluginLog } from '#contracts/plugin'
 import { SANDBOX } from '#contracts/ports'
 import type { HostOptions, PluginSource } from '../../host/host-options.js'
+import { manifestOf } from '../manifest-of.js'
 
 /** What is needed to open the plugin that confines commands without a daemon. */
 export interface ProbeOptions extends Pick<HostOptions, 'configure' | 'shelf'> {
@@ -15,7 +14,8 @@ export async function sandboxProblem(options: ProbeOptions, root: string): Promi
   const { PluginHost } = await import('../../host/host.js')
   const sources: PluginSource[] = []
   for (const plugin of options.plugins)
-    if (await providesSandbox(plugin.dir)) sources.push({ ...plugin, origin: 'bundled' })
+    if ((await manifestOf(plugin)).provides?.some(({ id }) => id === SANDBOX.id))
+      sources.push({ ...plugin, origin: 'bundled' })
   if (sources.length === 0) return NO_SANDBOX
   const host = new PluginHost({
     sources: async () => sources,
@@ -38,11 +38,6 @@ export async function sandboxProblem(options: ProbeOptions, root: string): Promi
 const NO_SANDBOX =
   'no plugin that confines commands on this system is there and switched on; put plugins/bubblewrap (Linux) or ' +
   'plugins/seatbelt (macOS) back'
-
-async function providesSandbox(dir: string): Promise<boolean> {
-  const { plugin } = (await import(pathToFileURL(join(dir, 'index.js')).href)) as { readonly plugin: PluginManifest }
-  return plugin.provides?.some(({ id }) => id === SANDBOX.id) ?? false
-}
 
 const silent = (): void => undefined
 

@@ -1,6 +1,6 @@
 import { messageOf } from '#contracts/errors'
-import type { ServeOptions } from './cli/environment.js'
-import { createDaemon } from './index.js'
+import { createDaemon } from '../index.js'
+import type { ServeOptions } from './environment.js'
 
 /** A second signal, or this long after the first one, ends the process whatever is still going on. */
 const FORCED_MS = 18_000
