@@ -14,12 +14,14 @@ import type { RunStore } from '#contracts/store/run-store'
 import { unlessAborted } from '../waits.js'
 import type { EventHub } from './hub.js'
 import { envelopeText } from './serialise.js'
-import { ConversationSource, type EventSource, RunSource, readEvents } from './sources.js'
+import { ConversationSource, type EventSource, RunSource } from './sources.js'
 import { SseStream } from './sse-stream.js'
 
 /** How often the right of every open stream is checked again. */
 const RECHECK_MS = 2_000
 const FOLLOW_PAGE = 500
+/** What a reader inside the daemon gets at once at most. */
+const READ_CHARACTERS = 1024 * 1024
 const STALLED_MS = 20_000
 const TOLD_TYPE = /^(?!run\.)[a-z_]+(\.[a-z_]+)+$/
 
@@ -53,7 +55,13 @@ export class EventStreams implements Events {
     limit: number,
   ): Promise<readonly StoredEvent[] | undefined> {
     if (!(await this.options.runs.read(tenantId, runId))) return undefined
-    return readEvents(this.options.hub, this.options.store(), tenantId, runId, after ?? -1, limit)
+    return this.#read(tenantId, runId, after ?? -1, limit)
+  }
+
+  /** Committed events, from memory while they are held there. */
+  async #read(tenantId: string, runId: string, after: number, limit: number): Promise<readonly StoredEvent[]> {
+    const held = this.options.hub.find(tenantId, runId)?.held(after, limit)
+    return held ?? this.options.store().events(tenantId, runId, after, limit, READ_CHARACTERS)
   }
 
   async follow(
@@ -72,10 +80,9 @@ export class EventStreams implements Events {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<readonly StoredEvent[]> {
-    const { hub } = this.options
     for (let at = after; ; ) {
       signal.throwIfAborted()
-      const log = hub.find(tenantId, runId)
+      const log = this.options.hub.find(tenantId, runId)
       let undo = (): void => undefined
       // Before the read: what is appended while it is under way may be missing from it.
       const appended = new Promise<void>(resolve => {
@@ -83,7 +90,7 @@ export class EventStreams implements Events {
       })
       let events: readonly StoredEvent[]
       try {
-        events = await readEvents(hub, this.options.store(), tenantId, runId, at, FOLLOW_PAGE)
+        events = await this.#read(tenantId, runId, at, FOLLOW_PAGE)
         if (events.length === 0) {
           if (!log || log.isEnded) return
           await unlessAborted(appended, signal)
@@ -203,7 +210,6 @@ export class EventStreams implements Events {
   }
 }
 
-/** The header of a reader that comes back. */
 function lastEventId(request: FastifyRequest): string | undefined {
   const header = request.headers['last-event-id']
   return typeof header === 'string' ? header : undefined

@@ -17,7 +17,8 @@ export const PAGE_BYTES = 64 * 1024
  * those behind it page from the store.
  */
 export class RunLog {
-  readonly #wakes = new Set<() => void>()
+  /** Who wants to know of appends; see `onAppend`. */
+  readonly wakes = new Set<() => void>()
   #tail: StoredEvent[] = []
   #bytes = 0
   #batch: { readonly after: number; readonly page: Page } | undefined
@@ -59,12 +60,8 @@ export class RunLog {
 
   /** Calls `wake` after every append, until undone. */
   onAppend(wake: () => void): () => void {
-    this.#wakes.add(wake)
-    return () => void this.#wakes.delete(wake)
-  }
-
-  get wakes(): ReadonlySet<() => void> {
-    return this.#wakes
+    this.wakes.add(wake)
+    return () => void this.wakes.delete(wake)
   }
 
   /** Events after `after` as they are held here; undefined when some of them are not. */

@@ -1,12 +1,10 @@
-import { type ConversationCursor, eventIdOf, type StoredEvent } from '#contracts/event/envelope'
+import { type ConversationCursor, eventIdOf } from '#contracts/event/envelope'
 import type { RunStore } from '#contracts/store/run-store'
 import type { EventHub } from './hub.js'
 import { frames, PAGE_BYTES, type Page, toPage } from './run-log.js'
 
 /** Events fetched from a store at once. */
 const FETCH = 500
-/** What a reader inside the daemon gets at once at most. */
-const FETCH_CHARACTERS = 1024 * 1024
 
 /**
  * What a stream may find when it looks for more: a page, nothing yet, the end, or that the run has left this process
@@ -78,17 +76,4 @@ export class ConversationSource implements EventSource {
   onWake(wake: () => void): () => void {
     return this.hub.onConversation(this.tenantId, this.conversationId, wake)
   }
-}
-
-/** Committed events of a run as arrays, for readers inside the daemon. */
-export async function readEvents(
-  hub: EventHub,
-  store: RunStore,
-  tenantId: string,
-  runId: string,
-  after: number,
-  limit: number,
-): Promise<readonly StoredEvent[]> {
-  const held = hub.find(tenantId, runId)?.held(after, limit)
-  return held ?? store.events(tenantId, runId, after, limit, FETCH_CHARACTERS)
 }

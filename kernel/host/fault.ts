@@ -1,4 +1,5 @@
 import { Failure, isFailure } from '#contracts/errors'
+import type { Generation } from './generation.js'
 
 /** A mistake of one plugin: the message names it, `details.plugin` too. */
 export function pluginFault(plugin: string, problem: string, cause?: unknown): Failure {
@@ -11,10 +12,7 @@ export function clash(one: Claimant, other: Claimant, deed: string): Failure {
   return pluginFault(younger.name, `${deed}, as ${older === younger ? 'it' : older.name} does already`)
 }
 
-interface Claimant {
-  readonly name: string
-  readonly number: number
-}
+type Claimant = Pick<Generation, 'name' | 'number'>
 
 /** The plugin an error blames, when it blames one. */
 export function pluginAtFault(error: unknown): string | undefined {

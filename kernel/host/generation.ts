@@ -88,6 +88,13 @@ export class Generation {
     return this.#running
   }
 
+  /** The same, but waits no longer than the limit; what does not stop by then is noted. Never rejects. */
+  async stop(): Promise<void> {
+    await withLimit(this.supersede(), this.#grants.limitMs, 'background work').catch(error =>
+      this.fault('stopping', error),
+    )
+  }
+
   hold(): void {
     this.#holders += 1
   }
@@ -151,12 +158,11 @@ export class Generation {
   }
 
   async #dispose(): Promise<void> {
-    const { limitMs, carried } = this.#grants
-    await withLimit(this.supersede(), limitMs, 'background work').catch(error => this.fault('stopping', error))
+    await this.stop()
     this.#disposing.abort()
     for (const undo of this.#undos.splice(0).reverse()) await this.#undo(undo)
     this.#container.reset()
-    await carried.release()
+    await this.#grants.carried.release()
   }
 
   async #undo(undo: Undo): Promise<void> {

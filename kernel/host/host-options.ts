@@ -19,7 +19,7 @@ export interface HostOptions {
   readonly configure: (manifest: PluginManifest) => unknown
   /** Where staged copies live. It must lie inside the package, so that staged code finds the contracts. */
   readonly shelf: string
-  /** Services of the kernel: used where no plugin provides the port. Read when the first sync begins. */
+  /** Services of the kernel: used where no plugin provides the port. */
   readonly kernelPorts: ReadonlyMap<symbol, unknown>
   readonly compose: ComposeApp
   readonly log: PluginLog

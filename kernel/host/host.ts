@@ -1,5 +1,4 @@
 import { Failure, messageOf } from '#contracts/errors'
-import { withLimit } from '../waits.js'
 import { Epoch } from './epoch.js'
 import { pluginAtFault, pluginFault, switchOffHint } from './fault.js'
 import { DEFAULT_LIMIT_MS, type HostOptions, type PluginSource } from './host-options.js'
@@ -19,7 +18,6 @@ interface Fault {
  */
 export class PluginHost {
   readonly #options: HostOptions
-  readonly #limitMs: number
   readonly #shelf: Shelf
   readonly #loader: Loader
   readonly #opener: Opener
@@ -36,10 +34,10 @@ export class PluginHost {
 
   constructor(options: HostOptions) {
     this.#options = options
-    this.#limitMs = options.limitMs ?? DEFAULT_LIMIT_MS
+    const { limitMs = DEFAULT_LIMIT_MS } = options
     this.#shelf = new Shelf(options.shelf)
-    this.#loader = new Loader(this.#shelf, this.#limitMs)
-    this.#opener = new Opener({ ...options, limitMs: this.#limitMs })
+    this.#loader = new Loader(this.#shelf, limitMs)
+    this.#opener = new Opener({ ...options, limitMs })
   }
 
   /** The epoch new work starts in. Throws before the first sync has succeeded. */
@@ -112,7 +110,6 @@ export class PluginHost {
 
   async #sync(): Promise<SyncReport> {
     if (this.#isClosed) throw new Error('the plugin host is closed')
-    const startedAt = performance.now()
     let sources: readonly PluginSource[] = []
     try {
       const found = await this.#options.sources()
@@ -133,7 +130,6 @@ export class PluginHost {
         opened: plan.opened.map(({ name }) => name),
         closed: leaving.map(({ generation }) => generation.name).filter(name => !plan.members.has(name)),
         refused: plan.refused,
-        durationMs: performance.now() - startedAt,
       }
     } catch (error) {
       throw this.#failed(error, sources)
@@ -164,7 +160,8 @@ export class PluginHost {
     this.#current = next
     this.#members = plan.members
     const stopping = new Map(leaving.toReversed().map(({ generation }) => [generation.name, generation.supersede()]))
-    await this.#stopped(leaving, stopping)
+    // Work that does not stop delays its own successor only: that one starts when it has ended.
+    await Promise.all(leaving.map(({ generation }) => generation.stop()))
     for (const generation of plan.opened) generation.activate(stopping.get(generation.name))
     old?.retire()
     this.#options.log.info({ epoch: next.number, opened: plan.opened.map(({ id }) => id) }, 'epoch swapped')
@@ -182,17 +179,6 @@ export class PluginHost {
         ? error
         : pluginFault(only.name, `cannot be composed with the others: ${messageOf(error)}`, error)
     }
-  }
-
-  /** Work that does not stop delays its own successor only: that one starts when it has ended. */
-  async #stopped(leaving: readonly Member[], stopping: ReadonlyMap<string, Promise<unknown>>): Promise<void> {
-    await Promise.all(
-      leaving.map(({ generation }) =>
-        withLimit(stopping.get(generation.name) ?? Promise.resolve(), this.#limitMs, 'background work').catch(error =>
-          generation.fault('stopping', error),
-        ),
-      ),
-    )
   }
 
   #failed(error: unknown, sources: readonly PluginSource[]): unknown {

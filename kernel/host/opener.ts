@@ -38,15 +38,14 @@ export class Opener {
   readonly #root: DependencyContainer = container.createChildContainer()
   readonly #carried = new Map<string, CarriedSlots>()
   #generations = 0
-  #isRootFilled = false
 
   constructor(options: OpenerOptions) {
     this.#options = options
+    for (const [id, service] of options.kernelPorts) this.#root.register(id, { useValue: service })
   }
 
   /** Fails with the fault of the first plugin that cannot be opened; everything opened before it is disposed by then. */
   async open(plugins: readonly LoadedPlugin[], running: ReadonlyMap<string, Member>): Promise<Plan> {
-    this.#fillRoot()
     const { order, circles } = openingOrder(plugins)
     const granted = new Map<symbol, unknown>()
     const owners = new Map<symbol, readonly Generation[]>()
@@ -73,12 +72,6 @@ export class Opener {
       throw error
     }
     return { members, opened, refused }
-  }
-
-  #fillRoot(): void {
-    if (this.#isRootFilled) return
-    this.#isRootFilled = true
-    for (const [id, service] of this.#options.kernelPorts) this.#root.register(id, { useValue: service })
   }
 
   #refusal(

@@ -12,7 +12,6 @@ export interface SyncReport {
   /** Plugins that ran before and do not any more. */
   readonly closed: readonly string[]
   readonly refused: readonly RefusedPlugin[]
-  readonly durationMs: number
 }
 
 /** A plugin left out of the epoch, and why. */

@@ -1,7 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { RoutePlugin } from '#contracts/http'
 import type { ComposeOptions } from './compose-app.js'
-import type { OpenApiDocument } from './openapi.js'
 
 export interface KernelRouteOptions {
   /** What keeps the daemon from taking work; empty: ready. */
@@ -24,7 +22,7 @@ const DAY = 'private, max-age=86400'
 export const createKernelRoutes =
   ({ reasonsNotReady, plugins }: KernelRouteOptions): NonNullable<ComposeOptions['kernelRoutes']> =>
   all => {
-    let document: Promise<OpenApiDocument> | undefined
+    let document: Promise<object> | undefined
     const describeOnce = () => {
       document ??= import('./openapi.js')
         .then(({ describeApi }) => describeApi(all))
@@ -34,7 +32,7 @@ export const createKernelRoutes =
         })
       return document
     }
-    const routes: RoutePlugin = async app => {
+    return async app => {
       app.get(
         '/healthz',
         { config: { scope: 'none' }, schema: { summary: 'Is the process alive?', response: { 200: Health } } },
@@ -87,5 +85,4 @@ export const createKernelRoutes =
         },
       )
     }
-    return routes
   }

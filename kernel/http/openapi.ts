@@ -6,13 +6,11 @@ import { mayBeAbsent } from './validators.js'
 
 const NAMED = 'x-schema-name'
 
-export type OpenApiDocument = Readonly<Record<string, unknown>>
-
 /**
  * The OpenAPI 3.1 document of an app, made from nothing but its route declarations. What a route does not say about itself
  * is derived from its method and path. Loads the generator when called.
  */
-export async function describeApi(routes: readonly RouteDescription[]): Promise<OpenApiDocument> {
+export async function describeApi(routes: readonly RouteDescription[]): Promise<Readonly<Record<string, unknown>>> {
   const [{ default: Fastify }, { default: swagger }] = await Promise.all([
     import('fastify'),
     import('@fastify/swagger'),

@@ -20,9 +20,6 @@ export interface GuardedRoute {
   readonly timeoutMs: number | 'none'
 }
 
-/** Requests that came as HEAD and are served as GET. */
-export type HeadRequests = WeakSet<IncomingMessage>
-
 /** Whoever calls a route that needs no key. Has no right to anything. */
 const NOBODY: Identity = Object.freeze({ tenantId: DEFAULT_TENANT, scopes: [] })
 
@@ -35,8 +32,15 @@ declare module 'fastify' {
   }
 }
 
-/** The first hook of every route: who is it, may they, and is the body one we read. Made once per route. */
-export function guardRoute(route: GuardedRoute, identify: Identify, heads: HeadRequests): onRequestHookHandler {
+/**
+ * The first hook of every route: who is it, may they, and is the body one we read. Made once per route. `heads`: requests
+ * that came as HEAD and are served as GET.
+ */
+export function guardRoute(
+  route: GuardedRoute,
+  identify: Identify,
+  heads: WeakSet<IncomingMessage>,
+): onRequestHookHandler {
   const { scope, body, timeoutMs } = route
   const admit = (request: FastifyRequest, identity: Identity): Error | undefined => {
     if (scope !== 'none' && !hasScope(identity, scope))

@@ -6,17 +6,19 @@ import type { ModelCandidate, ModelFacts, ModelOutcome } from '#contracts/model/
 import type { PluginLog } from '#contracts/plugin'
 import type { ActiveRun, SideQuestion, Waiting, WaitOutcome } from '#contracts/run/active-run'
 import type { Message } from '#contracts/run/message'
+import type { RunPolicy } from '#contracts/run/policy'
+import type { RunRequest } from '#contracts/run/request'
 import type { Recap, RunRecord, RunStatus } from '#contracts/run/run'
 import type { Letter, RunHold, RunStore } from '#contracts/store/run-store'
 import type { ToolDefinition, WorkspaceRoots } from '#contracts/tool/tool'
 import type { EventHub } from '../events/hub.js'
 import type { RunLog } from '../events/run-log.js'
-import { RunWriter } from '../events/run-writer.js'
 import { serialiseEvent } from '../events/serialise.js'
 import { Interrupt, type InterruptCause } from './interrupt.js'
 import { Ledger } from './ledger.js'
 import { isTimeOut, Mailbox } from './mailbox.js'
 import type { Recovered } from './recovery.js'
+import { RunWriter } from './run-writer.js'
 import { moveTo } from './states.js'
 
 export interface LiveRunOptions {
@@ -44,6 +46,8 @@ export class LiveRun implements ActiveRun {
   readonly conversationId: string
   readonly agentId: string
   readonly startedAtMs: number
+  readonly request: RunRequest
+  readonly policy: RunPolicy
   readonly hooks: HookTable
   readonly tools: ReadonlyMap<string, ToolDefinition>
   readonly store: RunStore
@@ -70,13 +74,14 @@ export class LiveRun implements ActiveRun {
   readonly hold: RunHold
   readonly #writer: RunWriter
   readonly #abort = new AbortController()
+  readonly signal = this.#abort.signal
   readonly #slots = new Map<symbol, unknown>()
   readonly #mailbox: Mailbox
 
   constructor(private readonly options: LiveRunOptions) {
     const { record, recovered, opening } = options
     // Every call of a turn listens; so many are no leak.
-    setMaxListeners(0, this.#abort.signal)
+    setMaxListeners(0, this.signal)
     this.#record = record
     this.#visible = record
     this.id = record.id
@@ -84,6 +89,8 @@ export class LiveRun implements ActiveRun {
     this.tenantId = record.tenant_id
     this.conversationId = record.conversation_id
     this.agentId = record.agent_id
+    this.request = record.request
+    this.policy = record.policy
     this.hooks = options.hooks
     this.tools = options.tools
     this.store = options.store
@@ -119,12 +126,6 @@ export class LiveRun implements ActiveRun {
     })
   }
 
-  get request() {
-    return this.#record.request
-  }
-  get policy() {
-    return this.#record.policy
-  }
   get previousRunId() {
     return this.#record.previous_run_id as string
   }
@@ -154,9 +155,6 @@ export class LiveRun implements ActiveRun {
   }
   get costTotals() {
     return this.ledger.costTotals
-  }
-  get signal(): AbortSignal {
-    return this.#abort.signal
   }
 
   /** Nothing is added to the run any more, by nobody: its terminal event is its last. */
@@ -238,12 +236,9 @@ export class LiveRun implements ActiveRun {
   /** Who answers the turns at the moment. */
   candidate: ModelCandidate | undefined
 
-  /** Who answers side questions, once the provider is resolved. */
-  consultant: ((question: SideQuestion) => Promise<ModelOutcome>) | undefined
-
-  consult(question: SideQuestion): Promise<ModelOutcome> {
-    if (!this.consultant) throw new Error('a run has no provider before its first step')
-    return this.consultant(question)
+  /** Set once the provider is resolved. */
+  consult: (question: SideQuestion) => Promise<ModelOutcome> = () => {
+    throw new Error('a run has no provider before its first step')
   }
 
   setRecap(recap: Recap): void {
@@ -312,7 +307,6 @@ export class LiveRun implements ActiveRun {
     return letters
   }
 
-  /** Somebody posted a letter. */
   pokeLetters(): void {
     this.#mailbox.poke()
   }

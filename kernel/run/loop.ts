@@ -4,7 +4,6 @@ import type { ModelOutcome, ModelRequest, ToolSpec } from '#contracts/model/clie
 import type { SideQuestion } from '#contracts/run/active-run'
 import type { Message, ToolCall } from '#contracts/run/message'
 import type { ToolDefinition } from '#contracts/tool/tool'
-import { LostRun } from '../events/run-writer.js'
 import { Interrupt } from './interrupt.js'
 import type { LiveRun } from './live-run.js'
 import { type Prepared, prepare } from './preflight.js'
@@ -30,7 +29,7 @@ export async function driveRun(
 ): Promise<Outcome> {
   try {
     const prepared = await prepare(run, loadHistory)
-    run.consultant = question => consult(run, question, retries)
+    run.consult = question => consult(run, question, retries)
     return await new Loop(run, retries, prepared).run()
   } catch (error) {
     return outcomeOf(error)
@@ -56,7 +55,6 @@ const failedAside = (message: string): ModelOutcome => ({ kind: 'failed', failur
 /** What an error thrown out of the loop means for the run. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Interrupt) return error.why === 'cancelled' ? { kind: 'cancelled' } : { kind: 'released' }
-  if (error instanceof LostRun) return { kind: 'released' }
   if (isFailure(error)) return { kind: 'failed', error: messageOf(error) }
   return { kind: 'failed', error: `internal panic: ${messageOf(error)}` }
 }
@@ -112,17 +110,13 @@ class Loop {
     if (live.hooks.stepStarting.isUsed()) await live.hooks.stepStarting.promise(live)
     live.ledger.requested++
     live.emit('llm.turn.requested', { step: live.step })
-    const tools = await this.#offer()
+    const { toolsOffering } = live.hooks
+    const tools = toolsOffering.isUsed() ? await toolsOffering.promise(this.#core, live) : this.#core
     const request = await this.#request(tools)
     const turn = await takeTurn(live, this.prepared.candidates, request, this.retries)
     if (turn.kind === 'failed') return { kind: 'failed', error: `provider completion failed: ${turn.failure.message}` }
     const priced = this.#account(turn)
     return this.#judge(turn, priced, startedAt)
-  }
-
-  async #offer(): Promise<readonly ToolDefinition[]> {
-    const { toolsOffering } = this.live.hooks
-    return toolsOffering.isUsed() ? toolsOffering.promise(this.#core, this.live) : this.#core
   }
 
   async #request(tools: readonly ToolDefinition[]): Promise<ModelRequest> {
@@ -145,33 +139,26 @@ class Loop {
 
   #account({ answer, candidate, totalMs, firstTokenMs }: AnsweredTurn): PricedTurn {
     const { live } = this
-    const price = live.ledger.book(answer, candidate)
+    const { provider } = candidate
+    const { usage, isReported, costUsd, costStatus, pricingVersion = '' } = live.ledger.book(answer, candidate)
     live.emit('usage.delta', {
       step: live.step,
-      usage_status: price.isReported ? 'provider_reported' : 'provider_unreported',
-      cost_status: price.costStatus,
-      turn_usage: price.usage,
-      turn_cost_usd: price.costUsd,
+      usage_status: isReported ? 'provider_reported' : 'provider_unreported',
+      cost_status: costStatus,
+      turn_usage: usage,
+      turn_cost_usd: costUsd,
       cumulative_usage: live.ledger.usage,
       cumulative_cost_usd: live.ledger.costUsd,
-      pricing_version: price.pricingVersion ?? '',
+      pricing_version: pricingVersion,
     })
     live.emit('llm.turn.completed', {
       step: live.step,
       tool_calls: answer.toolCalls.length,
       total_duration_ms: totalMs,
       ttft_ms: firstTokenMs,
-      provider: candidate.provider,
+      provider,
     })
-    return {
-      answer,
-      provider: candidate.provider,
-      usage: price.usage,
-      costUsd: price.costUsd,
-      costStatus: price.costStatus,
-      totalMs,
-      firstTokenMs,
-    }
+    return { answer, provider, usage, costUsd, costStatus, totalMs, firstTokenMs }
   }
 
   async #judge(turn: AnsweredTurn, priced: PricedTurn, startedAt: number): Promise<Ending | undefined> {

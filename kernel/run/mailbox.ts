@@ -46,7 +46,6 @@ export class Mailbox {
     return untilStored(this.run, () => store.letters(id), signal.aborted ? undefined : signal)
   }
 
-  /** Somebody posted a letter. */
   poke(): void {
     this.#mayHaveLetters = true
     const wakes = [...this.#wakes]

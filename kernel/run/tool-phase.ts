@@ -1,6 +1,5 @@
-import type { PendingCall } from '#contracts/hooks'
 import type { ToolCall } from '#contracts/run/message'
-import { isParallelSafe, mayMutate, type ToolResult } from '#contracts/tool/tool'
+import { isParallelSafe, mayMutate } from '#contracts/tool/tool'
 import type { LiveRun } from './live-run.js'
 import { type Answered, executeCall, judgeCall, refuse, resultText } from './tool-call.js'
 
@@ -69,14 +68,11 @@ async function answerCall(
   const judged = await judgeCall(run, call)
   if ('result' in judged) return judged
   const startedAt = performance.now()
-  const raw = await executeCall(run, judged)
+  const result = await executeCall(run, judged)
   const durationMs = Math.round(performance.now() - startedAt)
-  return { result: await amend(run, judged, raw, durationMs), durationMs, isBlocked: false }
-}
-
-async function amend(run: LiveRun, pending: PendingCall, result: ToolResult, durationMs: number): Promise<ToolResult> {
-  if (!run.hooks.toolAnswered.isUsed()) return result
-  return (await run.hooks.toolAnswered.promise({ result, durationMs }, pending, run)).result
+  const { toolAnswered } = run.hooks
+  const amended = toolAnswered.isUsed() ? await toolAnswered.promise({ result, durationMs }, judged, run) : { result }
+  return { result: amended.result, durationMs, isBlocked: false }
 }
 
 function announce(run: LiveRun, call: ToolCall): void {

@@ -69,9 +69,9 @@ test('a store that cannot take writes is asked again, with the same unit, until 
 test('a run held by somebody else is told once and writes nothing more', async () => {
   const { writer, attempts, committed, lost } = writerOver([new Failure('fenced', 'newer holder')])
   writer.event(event(0))
-  await expect(writer.durable()).rejects.toThrow('held by another process')
+  await expect(writer.durable()).rejects.toThrow('run lost')
   writer.event(event(1))
-  await expect(writer.durable()).rejects.toThrow('held by another process')
+  await expect(writer.durable()).rejects.toThrow('run lost')
   expect([attempts.length, committed.length, lost.length]).toEqual([1, 0, 1])
 })
 

@@ -2,7 +2,8 @@ import type { StoredEvent } from '#contracts/event/envelope'
 import type { PluginLog } from '#contracts/plugin'
 import type { RunRecord } from '#contracts/run/run'
 import type { JournalEntry, RunChange, RunHold, RunStore } from '#contracts/store/run-store'
-import { untilStored } from './until-stored.js'
+import { untilStored } from '../events/until-stored.js'
+import { Interrupt } from './interrupt.js'
 
 /** How long events gather into one commit while nobody waits for them. Far below what a person sees. */
 const GATHER_MS = 4
@@ -76,7 +77,7 @@ export class RunWriter {
     if (this.#inFlight) await this.#inFlight
     if (!isEmpty(this.#pending)) void this.#flush()
     if (this.#inFlight) await this.#inFlight
-    if (this.#isLost) throw new LostRun(this.options.hold.runId)
+    if (this.#isLost) throw new Interrupt('lost')
   }
 
   #schedule(): void {
@@ -118,14 +119,6 @@ export class RunWriter {
       this.#isLost = true
       lost(error)
     }
-  }
-}
-
-/** The run is held by somebody else; this process has no say in it any more. */
-export class LostRun extends Error {
-  override readonly name = 'LostRun'
-  constructor(runId: string) {
-    super(`${runId} is held by another process`)
   }
 }
 
