@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assets, copyAssets } from './assets.mjs'
-import { pack } from './pack.mjs'
+import { pack, packProgram } from './pack.mjs'
 import { Stop, say, spawnThrough } from './process.mjs'
 import { vendor } from './vendor.mjs'
 
@@ -32,6 +32,7 @@ export async function compile(root) {
   copyAssets(root)
   await vendor(root)
   await pack(root)
+  await packProgram(root)
   // The digest from before: a file that was saved meanwhile makes the next start compile again.
   writeFileSync(join(root, STAMP), JSON.stringify({ digest, files }))
   say(`compiled in ${((performance.now() - started) / 1000).toFixed(1)} s`)

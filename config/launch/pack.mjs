@@ -37,6 +37,33 @@ export async function pack(root) {
   )
 }
 
+/**
+ * Puts the program (`dist/kernel/main.js` with kernel and config) into a few files of `dist/program`, one for each part that is
+ * imported late: loaded as compiled, a start reads over a hundred. Plain `tsc` writes the entry anew, so it is never old code.
+ * The files stay two folders below the root, as those they are made of: paths from `import.meta` mean the same in both.
+ */
+export async function packProgram(root) {
+  const dist = join(root, 'dist')
+  rmSync(join(dist, 'program'), { recursive: true, force: true })
+  const entry = join(dist, 'kernel/main.js')
+  if (![entry, join(dist, 'config/index.js')].every(file => existsSync(file))) return
+  const { build } = await import('esbuild')
+  await build({
+    entryPoints: [{ in: entry, out: 'kernel/main' }],
+    chunkNames: 'program/[name]-[hash]',
+    outdir: dist,
+    allowOverwrite: true,
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    external: ['#contracts/*', '#vendor/*'],
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'error',
+  })
+}
+
 const startedBy = folder =>
   readdirSync(folder)
     .filter(file => file.endsWith('.js') && !file.endsWith('.test.js'))
