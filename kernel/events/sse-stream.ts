@@ -38,6 +38,9 @@ export class SseStream {
     readonly options: SseOptions,
     private readonly closed: (stream: SseStream) => void,
   ) {
+    const { socket } = response
+    // Head and first page leave in one packet.
+    socket?.cork()
     response.writeHead(200, { ...options.headers, ...SSE_HEADERS, ...connectionOf(response) })
     response.flushHeaders()
     response.once('close', () => this.#close())
@@ -47,6 +50,7 @@ export class SseStream {
     // A client that left before its stream began sends no `close` any more.
     if (response.destroyed || response.socket === null) this.#close()
     else this.#wake()
+    socket?.uncork()
   }
 
   get isClosed(): boolean {
