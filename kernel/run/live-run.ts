@@ -187,6 +187,11 @@ export class LiveRun implements ActiveRun {
     return this.#writer.durable()
   }
 
+  /** The terminal event is near: what is not committed yet may go with it. */
+  linger(): void {
+    this.#writer.linger()
+  }
+
   /** A promise while the log is behind. */
   drained(): Promise<void> | undefined {
     return this.#writer.drained()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Failure } from '#contracts/errors'
 import type { RunRecord } from '#contracts/run/run'
 import type { RunChange, RunStore } from '#contracts/store/run-store'
@@ -43,6 +43,25 @@ test('what comes together is one unit', async () => {
   expect(committed).toEqual([
     { events: [event(0), event(1)], journal: [{ kind: 'intent', step: 1, call_id: 'a' }], record: { id: 'run_1' } },
   ])
+})
+
+test('what gathers may linger for the commit that follows at once, but no longer than it would gather anew', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { writer, committed } = writerOver()
+  writer.event(event(0))
+  await vi.advanceTimersByTimeAsync(3)
+  writer.linger()
+  await vi.advanceTimersByTimeAsync(3)
+  expect(seqs(committed)).toEqual([])
+  writer.event(event(1))
+  await writer.durable()
+  expect(seqs(committed)).toEqual([[0, 1]])
+  await vi.advanceTimersByTimeAsync(10)
+  writer.event(event(2))
+  writer.linger()
+  await vi.advanceTimersByTimeAsync(4)
+  expect(seqs(committed)).toEqual([[0, 1], [2]])
 })
 
 test('what comes while a unit is in flight is the next one, and a waiter gets both', async () => {

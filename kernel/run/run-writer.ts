@@ -40,7 +40,7 @@ export interface RunWriterOptions {
 export class RunWriter {
   #pending = nothing()
   #inFlight: Promise<void> | undefined
-  #isScheduled = false
+  #timer: NodeJS.Timeout | undefined
   #isLost = false
 
   constructor(private readonly options: RunWriterOptions) {}
@@ -80,11 +80,15 @@ export class RunWriter {
     if (this.#isLost) throw new Interrupt('lost')
   }
 
+  /** Gathers for a while longer: a commit that somebody waits for follows within moments and takes all of it along. */
+  linger(): void {
+    this.#timer?.refresh()
+  }
+
   #schedule(): void {
-    if (this.#isScheduled || this.#inFlight) return
-    this.#isScheduled = true
-    setTimeout(() => {
-      this.#isScheduled = false
+    if (this.#timer || this.#inFlight) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
       void this.#flush()
     }, GATHER_MS)
   }

@@ -23,6 +23,7 @@ export async function settleRun(
     run.log.error({ run: run.id, error: messageOf(error) }, 'a plugin failed while the run settled')
   })
   await destroyWorkspace(run, workspace)
+  run.linger()
   const ending = outcome.kind === 'completed' ? await saveHistory(run, outcome, history) : outcome
   finish(run, ending)
   run.seal()
