@@ -17,7 +17,10 @@ export interface ConversationRecord {
 
 /** What a completed run adds to its conversation. */
 export interface ConversationAddition {
-  /** Adding the same run twice adds it once. */
+  /**
+   * Adding the same run twice adds it once: a process may die between this and the run's own end. What came last holds,
+   * as the run's output will, until something follows in the conversation. An addition of no messages changes none.
+   */
   readonly runId: string
   readonly messages: readonly Message[]
   readonly promptTokens: number

@@ -7,7 +7,8 @@ import { createSteadyClock } from './steady-clock.js'
 interface Entry {
   record: ConversationRecord
   messages: readonly Message[]
-  readonly runIds: Set<string>
+  /** The messages of each run, start to before stop; unknown once the conversation was rewritten. */
+  readonly runs: Map<string, { start: number; stop: number } | undefined>
 }
 
 export interface MemoryMessageStoreOptions {
@@ -40,7 +41,7 @@ export function createMemoryMessageStore(options: MemoryMessageStoreOptions = {}
     const at = time()
     const none = { message_count: 0, prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 }
     const record = { id, tenant_id: tenantId, ...none, created_at: at, updated_at: at }
-    return { record, messages: [], runIds: new Set() }
+    return { record, messages: [], runs: new Map() }
   }
 
   return {
@@ -57,9 +58,17 @@ export function createMemoryMessageStore(options: MemoryMessageStoreOptions = {}
     async append(tenantId, conversationId, addition) {
       const key = keyOf(tenantId, conversationId)
       const entry = conversations.get(key) ?? started(tenantId, conversationId)
-      if (entry.runIds.has(addition.runId)) return
-      entry.runIds.add(addition.runId)
-      entry.messages = [...entry.messages, ...addition.messages]
+      const isKnown = entry.runs.has(addition.runId)
+      const end = entry.messages.length
+      const place = isKnown ? entry.runs.get(addition.runId) : { start: end, stop: end }
+      if (place?.stop !== end || (isKnown && addition.messages.length === 0)) return
+      entry.messages = [...entry.messages.slice(0, place.start), ...addition.messages]
+      const stop = entry.messages.length
+      entry.runs.set(addition.runId, stop > place.start ? { start: place.start, stop } : undefined)
+      if (isKnown) {
+        entry.record = { ...entry.record, message_count: entry.messages.length, updated_at: time() }
+        return keep(key, entry)
+      }
       const { record } = entry
       const title = record.title ?? titleOf(addition.messages)
       const workspace = addition.workspace ?? record.workspace
@@ -82,6 +91,7 @@ export function createMemoryMessageStore(options: MemoryMessageStoreOptions = {}
       if (!entry || entry.messages.length !== expectedCount)
         throw new Failure('conflict', `conversation ${conversationId} has changed; load it again`)
       entry.messages = [...messages]
+      for (const runId of entry.runs.keys()) entry.runs.set(runId, undefined)
       entry.record = { ...entry.record, message_count: messages.length, updated_at: time() }
       keep(key, entry)
     },

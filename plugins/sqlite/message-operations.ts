@@ -8,8 +8,7 @@ export function messageOperations(prepared: Prepared): Operations {
       prepared('SELECT n FROM conversations WHERE tenant_id = ? AND id = ?').get(tenantId, id) as [number] | undefined
     )?.[0]
 
-  function insertMessages(args: Arguments, conversationN: number, start: number): number {
-    const count = args.number()
+  function insertMessages(args: Arguments, conversationN: number, start: number, count = args.number()): number {
     for (let index = 0; index < count; index += 1)
       prepared('INSERT INTO messages (conversation_n, position, message) VALUES (?, ?, ?)').run(
         conversationN,
@@ -31,7 +30,10 @@ export function messageOperations(prepared: Prepared): Operations {
     return [...columns, `[${(messages as [string][]).join(',')}]`]
   }
 
-  /** `[tenant, conversation, run, time, title?, workspace?, prompt tokens, completion tokens, cost, count, messages]`. */
+  /**
+   * `[tenant, conversation, run, time, title?, workspace?, prompt tokens, completion tokens, cost, count, messages]`.
+   * A run that is known: its messages, as long as they are the last, are taken anew; the totals counted it already.
+   */
   function append(args: Arguments): readonly Value[] {
     const [tenantId, id, runId, time] = [args.text(), args.text(), args.text(), args.text()]
     let n = numberOf(tenantId, id)
@@ -42,15 +44,28 @@ export function messageOperations(prepared: Prepared): Operations {
            updated_at) VALUES (?, ?, 0, 0, 0, 0, ?, ?)`,
         ).run(tenantId, id, time, time).lastInsertRowid,
       )
-    if (prepared('INSERT OR IGNORE INTO conversation_runs VALUES (?, ?)').run(n, runId).changes === 0) return []
+    const [end] = prepared('SELECT message_count FROM conversations WHERE n = ?').get(n) as [number]
+    const known = prepared('SELECT start, stop FROM conversation_runs WHERE conversation_n = ? AND run_id = ?').get(
+      n,
+      runId,
+    ) as [number | null, number | null] | undefined
+    const [start, stop] = known ?? [end, end]
+    if (start === null || stop !== end) return []
     const totals = [args.value(), args.value(), args.number(), args.number(), args.number()]
-    const [start] = prepared('SELECT message_count FROM conversations WHERE n = ?').get(n) as [number]
-    const added = insertMessages(args, n, start)
-    prepared(
-      `UPDATE conversations SET title = coalesce(title, ?), workspace = coalesce(?, workspace),
-       prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?, cost_usd = cost_usd + ?,
-       message_count = ?, updated_at = ? WHERE n = ?`,
-    ).run(...totals, start + added, time, n)
+    const count = args.number()
+    if (known && count === 0) return []
+    if (known) prepared('DELETE FROM messages WHERE conversation_n = ? AND position >= ?').run(n, start)
+    const next = start + insertMessages(args, n, start, count)
+    prepared('INSERT OR REPLACE INTO conversation_runs (conversation_n, run_id, start, stop) VALUES (?, ?, ?, ?)').run(
+      ...[n, runId, ...(count > 0 ? [start, next] : [null, null])],
+    )
+    if (known) prepared('UPDATE conversations SET message_count = ?, updated_at = ? WHERE n = ?').run(next, time, n)
+    else
+      prepared(
+        `UPDATE conversations SET title = coalesce(title, ?), workspace = coalesce(?, workspace),
+         prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?, cost_usd = cost_usd + ?,
+         message_count = ?, updated_at = ? WHERE n = ?`,
+      ).run(...totals, next, time, n)
     return []
   }
 
@@ -63,6 +78,7 @@ export function messageOperations(prepared: Prepared): Operations {
       throw new Refusal('conflict', `conversation ${id} has changed; load it again`)
     prepared('DELETE FROM messages WHERE conversation_n = ?').run(n)
     const left = insertMessages(args, n, 0)
+    prepared('UPDATE conversation_runs SET start = NULL, stop = NULL WHERE conversation_n = ?').run(n)
     prepared('UPDATE conversations SET message_count = ?, updated_at = ? WHERE n = ?').run(left, time, n)
     return []
   }

@@ -93,6 +93,11 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE stretches ADD COLUMN mark TEXT;
   CREATE UNIQUE INDEX stretches_by_mark ON stretches (mark) WHERE mark IS NOT NULL;
   `,
+  `
+  -- The positions of a run's messages, start to before stop; unknown once the conversation was rewritten.
+  ALTER TABLE conversation_runs ADD COLUMN start INTEGER;
+  ALTER TABLE conversation_runs ADD COLUMN stop INTEGER;
+  `,
 ]
 
 /**

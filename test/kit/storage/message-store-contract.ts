@@ -67,6 +67,30 @@ export function describeMessageStore(name: string, open: StoreOpener<MessageStor
       })
     })
 
+    test('what a run said last holds, until something follows it', async () => {
+      await store.append('default', 'c', addition('r1', user('a'), reply))
+      await store.append('default', 'c', addition('r2', user('b'), reply))
+      await reopened()
+      await store.append('default', 'c', addition('r2', user('b'), reply, user('c'), reply))
+      await store.append('default', 'c', addition('r1', user('late')))
+      expect(await store.load('default', 'c')).toMatchObject({
+        record: { message_count: 6, prompt_tokens: 20, title: 'a' },
+        messages: [user('a'), reply, user('b'), reply, user('c'), reply],
+      })
+      await store.append('default', 'c', addition('r2', user('b')))
+      await store.append('default', 'c', addition('r2'))
+      expect((await store.load('default', 'c'))?.messages).toEqual([user('a'), reply, user('b')])
+    })
+
+    test('a run that added nothing, for it replaced the whole, adds nothing later', async () => {
+      await store.append('default', 'c', addition('r1', user('a'), reply))
+      await store.replace('default', 'c', 2, [user('short')])
+      await store.append('default', 'c', addition('r2'))
+      await reopened()
+      await store.append('default', 'c', addition('r2', user('outline'), reply))
+      expect((await store.load('default', 'c'))?.messages).toEqual([user('short')])
+    })
+
     test('a conversation id lives inside its tenant', async () => {
       await store.append('default', 'c', addition('r1', user('mine')))
       await store.append('acme', 'c', addition('r1', user('theirs')))
