@@ -170,7 +170,7 @@ function keepStores(before: PortLookup, after: PortLookup): void {
   if (losesKeys || isLessDurable(RUN_STORE) || isLessDurable(MESSAGE_STORE))
     throw new Failure(
       'conflict',
-      'the plugin that keeps runs, histories or keys (sqlite) cannot be taken from a running daemon: put it back, or restart without it',
+      'the plugin that keeps runs, histories or keys cannot be taken from a running daemon: put it back, or restart without it',
     )
 }
 

@@ -127,7 +127,7 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
 
 const NOBODY_KEEPS_RUNS =
   'run_db is set, but no plugin keeps runs in it: they end with this process, and no API key is asked for. ' +
-  'Put plugins/sqlite back or take the setting away'
+  'Install one (plugins/sqlite ships) or take the setting away'
 
 /** Every folder that holds a plugin, as they are now, with which of them are switched off. */
 export async function pluginSources(

@@ -208,7 +208,7 @@ describe.each(Object.entries(WITHOUT))('without %s', (name, expected) => {
 })
 
 test.each([
-  [['fake', 'openai-compatible', 'providers'], /nothing here can answer .*OPENAI_API_KEY/],
+  [['fake', 'openai-compatible', 'providers'], /no installed plugin can answer for model .*install a model provider/],
   [['fake', 'openai-compatible'], /SVC_PROVIDER: there is no provider "fake"; there are anthropic/],
 ])('without %j a run fails with what to do', async (without, words) => {
   live = await bootOnCopy({ without })
@@ -220,7 +220,7 @@ test('a database that is configured while no plugin keeps it is warned about', a
   live = await bootOnCopy({ without: ['sqlite'], isDurable: true })
   const warned = live.logged.filter(({ level }) => level === 'warn').map(({ message }) => message)
   expect(warned).toEqual([
-    'run_db is set, but no plugin keeps runs in it: they end with this process, and no API key is asked for. Put plugins/sqlite back or take the setting away',
+    'run_db is set, but no plugin keeps runs in it: they end with this process, and no API key is asked for. Install one (plugins/sqlite ships) or take the setting away',
   ])
 })
 

@@ -43,7 +43,7 @@ async function consult(run: LiveRun, question: SideQuestion, retries: RetryBound
       ? (await run.hooks.providerResolving.promise({ ...run.request, model: question.model }, run))?.[0]
       : run.candidate
     if (candidate) return await askAside(run, candidate, question, retries)
-    return failedAside(`nothing here can answer for model ${question.model}`)
+    return failedAside(`no installed plugin can answer for model ${question.model}`)
   } catch (error) {
     if (!isFailure(error)) throw error
     return failedAside(messageOf(error))

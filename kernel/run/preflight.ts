@@ -73,7 +73,7 @@ async function resolveProvider(run: LiveRun): Promise<readonly ModelCandidate[]>
     const wanted = run.request.provider_name ? `provider ${run.request.provider_name}` : `model ${run.model}`
     throw new Failure(
       'not_configured',
-      `nothing here can answer for ${wanted}: set OPENAI_API_KEY (and OPENAI_BASE_URL for another server), or SVC_PROVIDER=fake with SVC_FAKE_TURNS`,
+      `no installed plugin can answer for ${wanted}: install a model provider, or set up one that is installed ("Use your provider" in the README)`,
     )
   }
   run.candidate = chosen

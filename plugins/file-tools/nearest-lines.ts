@@ -1,4 +1,4 @@
-import { createFinder } from './find-text.js'
+import { createFinder } from '#contracts/find-text'
 
 const MAX_SEARCHED_CHARS = 1_000_000
 const MAX_CANDIDATES = 50

@@ -1,5 +1,5 @@
+import { createFinder } from '#contracts/find-text'
 import { hasOnlyCrlf, lineNumberAt, MAX_EDITED_BYTES, withCrlf } from './file-text.js'
-import { createFinder } from './find-text.js'
 import { nearestLines } from './nearest-lines.js'
 import { failure, type ToolFailure } from './tool-error.js'
 

@@ -140,6 +140,8 @@ describe('path globs', () => {
     const before = process.cpuUsage()
     expect(path(`${'*a'.repeat(49)}**b`).matches('a'.repeat(4096))).toBe(false)
     expect(textGlob(`${'*a'.repeat(2000)}b`).matches('a'.repeat(100_000))).toBe(false)
+    const half = 'a'.repeat(2000)
+    for (let rule = 0; rule < 50; rule++) expect(textGlob(`*${half}b${half}*`).matches('a'.repeat(100_000))).toBe(false)
     expect(process.cpuUsage(before).user).toBeLessThan(5_000_000)
   })
 })

@@ -1,3 +1,4 @@
+import { createFinder } from '#contracts/find-text'
 import type { Glob } from './glob.js'
 
 /** A pattern in which `*` stands for anything, also nothing; every other character is itself. Linear in the text. */
@@ -5,7 +6,7 @@ export function textGlob(pattern: string): Glob {
   const pieces = pattern.split('*')
   const [first = ''] = pieces
   const last = pieces.at(-1) ?? ''
-  const inner = pieces.slice(1, -1)
+  const inner = pieces.slice(1, -1).map(piece => ({ length: piece.length, find: createFinder(piece) }))
   const literals = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const matches = (text: string): boolean => {
     if (pieces.length === 1) return text === first
@@ -13,7 +14,7 @@ export function textGlob(pattern: string): Glob {
     const end = text.length - last.length
     let from = first.length
     for (const piece of inner) {
-      const at = text.indexOf(piece, from)
+      const at = piece.find(text, from)
       if (at < 0 || at + piece.length > end) return false
       from = at + piece.length
     }
