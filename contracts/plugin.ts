@@ -50,6 +50,7 @@ export interface PluginScope<Config> {
   readonly name: string
   /**
    * The section `[plugins.<name>]` of the config files, checked against the manifest's schema, defaults filled in, frozen.
+   * Its keys are spelled as in the file, in snake_case; `enabled` is the host's and never among them.
    * A property annotated `env: 'ACME_KEY'` is also read from that variable, which wins; `setting: 'model'` takes the
    * daemon's setting of that key where the section is silent; `secret: true` is never shown.
    */

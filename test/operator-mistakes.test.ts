@@ -73,6 +73,18 @@ describe('a plugin that is configured and not there', () => {
   })
 })
 
+test('a setting of a plugin in another spelling is ignored, and the log says how it is spelled', async () => {
+  await writeFile(join(dir, 'team.toml'), '[plugins.questions]\ntimeoutSeconds = 5\n')
+  const { log, stop } = await serveCommand(['--config', 'team.toml', '--addr', '127.0.0.1:0'], {
+    cwd: dir,
+    environment: { HOME: dir },
+  })
+  undos.push(stop)
+  expect(log()).toContain(
+    'plugins.questions.timeoutSeconds is not a known key (did you mean plugins.questions.timeout_seconds?); ignored',
+  )
+})
+
 test('a folder that is not there is no plugin', async () => {
   expect(await start(['plugin', 'check', 'nowhere'])).toEqual({
     code: 1,

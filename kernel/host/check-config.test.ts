@@ -5,7 +5,7 @@ import { checkConfig } from './check-config.js'
 const SCHEMA = Type.Object({
   path: Type.String({ default: 'spend.jsonl' }),
   limits: Type.Object({ runs: Type.Integer({ minimum: 1, default: 5 }) }, { default: {} }),
-  apiKey: Type.Optional(Type.String({ secret: true, minLength: 20 })),
+  api_key: Type.Optional(Type.String({ secret: true, minLength: 20 })),
 })
 
 test('defaults are filled in, and what comes out is frozen through and through and not what went in', () => {
@@ -21,9 +21,9 @@ test('defaults are filled in, and what comes out is frozen through and through a
 })
 
 test('every wrong field is named with what was expected, and no value is shown', () => {
-  const wrong = { path: 7, limits: { runs: 0 }, apiKey: 'hunter2' }
+  const wrong = { path: 7, limits: { runs: 0 }, api_key: 'hunter2' }
   expect(() => checkConfig('spend', SCHEMA, wrong)).toThrow(
-    /^plugin "spend" has a bad config: path: Expected string; limits\.runs: Expected integer to be greater or equal to 1; apiKey: Expected string length greater or equal to 20\. Correct it under \[plugins\.spend\]/,
+    /^plugin "spend" has a bad config: path: Expected string; limits\.runs: Expected integer to be greater or equal to 1; api_key: Expected string length greater or equal to 20\. Correct it under \[plugins\.spend\]/,
   )
   expect(() => checkConfig('spend', SCHEMA, wrong)).not.toThrow(/hunter2/)
 })

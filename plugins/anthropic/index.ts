@@ -8,11 +8,11 @@ export const plugin = definePlugin({
   config: AnthropicConfig,
   contributes: [MODEL_WIRES],
   register(scope) {
-    const { idleTimeoutSeconds, headerTimeoutSeconds, connectTimeoutSeconds } = scope.config
+    const { config } = scope
     const timeouts = {
-      idleMs: idleTimeoutSeconds * 1000,
-      headersMs: headerTimeoutSeconds * 1000,
-      connectMs: connectTimeoutSeconds * 1000,
+      idleMs: config.idle_timeout_seconds * 1000,
+      headersMs: config.header_timeout_seconds * 1000,
+      connectMs: config.connect_timeout_seconds * 1000,
     }
     scope.contribute(MODEL_WIRES, messagesWire(timeouts))
   },

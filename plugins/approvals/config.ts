@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { ToolApproval } from '#contracts/run/policy'
 
 export const Config = Type.Object({
-  timeoutSeconds: Type.Number({
+  timeout_seconds: Type.Number({
     default: 300,
     exclusiveMinimum: 0,
     setting: 'ask_user_timeout_seconds',

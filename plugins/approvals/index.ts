@@ -16,12 +16,12 @@ export const plugin = definePlugin({
   provides: [APPROVALS],
   honours: ['permissions.approval', 'permissions.unattended'],
   register(scope) {
-    const { timeoutSeconds, mode } = scope.config
+    const { timeout_seconds, mode } = scope.config
     const runs = scope.use(RUNS)
     const store = scope.use(RUN_STORE)
     const rules = scope.find(PERMISSION_RULES)
     const checkpoints = new CheckpointView(scope.find(CHECKPOINTS), scope.log)
-    const asking = new Asking({ runs, checkpoints, timeoutMs: timeoutSeconds * 1000, now: () => store.now() })
+    const asking = new Asking({ runs, checkpoints, timeoutMs: timeout_seconds * 1000, now: () => store.now() })
     scope.provide(APPROVALS, asking)
     scope.tap('runAdmitting', async admission =>
       mode === 'permissions' ? { ...admission, policy: { ...admission.policy, toolApproval: mode } } : admission,

@@ -8,7 +8,7 @@ import { plugin } from './index.js'
 
 describePlugin(plugin, { dir: import.meta.dirname })
 
-const NO_LIMITS = { maxSteps: 0, maxCostUsd: 0 }
+const NO_LIMITS = { max_steps: 0, max_cost_usd: 0 }
 const runAt = (progress: Partial<ActiveRun>, request: object = {}) =>
   fakeRun({ ...progress, request: { prompt: 'hi', ...request } })
 
@@ -17,25 +17,25 @@ describe('steps and turns', () => {
     ['no limit at all', {}, NO_LIMITS, 1000, undefined],
     ['below the limit of the request', { max_steps: 3 }, NO_LIMITS, 2, undefined],
     ['at the limit of the request', { max_steps: 3 }, NO_LIMITS, 3, 'max_steps_reached'],
-    ['at the limit of the deployment', {}, { ...NO_LIMITS, maxSteps: 5 }, 5, 'max_steps_reached'],
+    ['at the limit of the deployment', {}, { ...NO_LIMITS, max_steps: 5 }, 5, 'max_steps_reached'],
     [
       'a request cannot go beyond the deployment',
       { max_steps: 9 },
-      { ...NO_LIMITS, maxSteps: 5 },
+      { ...NO_LIMITS, max_steps: 5 },
       5,
       'max_steps_reached',
     ],
     [
       'a request may be stricter than the deployment',
       { max_steps: 3 },
-      { ...NO_LIMITS, maxSteps: 5 },
+      { ...NO_LIMITS, max_steps: 5 },
       3,
       'max_steps_reached',
     ],
     [
       '0 in the request leaves the deployment its limit',
       { max_steps: 0 },
-      { ...NO_LIMITS, maxSteps: 5 },
+      { ...NO_LIMITS, max_steps: 5 },
       5,
       'max_steps_reached',
     ],

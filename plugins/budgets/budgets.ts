@@ -8,7 +8,7 @@ const WARN_AT: readonly number[] = [3, 1]
 
 /** Ends a run whose steps or turns are used up. */
 export function spentSteps(run: ActiveRun, config: Config): Ending | undefined {
-  const maxSteps = stricter(run.request.max_steps, config.maxSteps)
+  const maxSteps = stricter(run.request.max_steps, config.max_steps)
   const maxTurns = run.request.max_turns ?? 0
   if (maxSteps > 0 && run.step >= maxSteps)
     return {
@@ -31,7 +31,7 @@ export function spentSteps(run: ActiveRun, config: Config): Ending | undefined {
 
 /** Tells the model, out of the user's sight, that few steps remain. */
 export function pressure(run: ActiveRun, config: Config): void {
-  const limits = [stricter(run.request.max_steps, config.maxSteps), run.request.max_turns ?? 0].filter(
+  const limits = [stricter(run.request.max_steps, config.max_steps), run.request.max_turns ?? 0].filter(
     limit => limit > 0,
   )
   if (limits.length === 0) return
@@ -55,7 +55,7 @@ function warning(remaining: number, isChild: boolean): string {
 
 /** Ends a run, as completed, once its known cost has reached the ceiling. */
 export function costLimit({ answer, costStatus }: PricedTurn, run: ActiveRun, config: Config): Ending | undefined {
-  const ceiling = stricter(run.request.max_cost_usd, config.maxCostUsd)
+  const ceiling = stricter(run.request.max_cost_usd, config.max_cost_usd)
   const spent = run.costTotals.cost_usd_total
   if (ceiling <= 0 || costStatus !== 'available' || spent < ceiling) return undefined
   run.emit('run.cost_limit_reached', { step: run.step, max_cost_usd: ceiling, cumulative_cost_usd: spent })

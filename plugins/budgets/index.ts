@@ -3,8 +3,8 @@ import { definePlugin } from '#contracts/plugin'
 import { costLimit, pressure, spentSteps } from './budgets.js'
 
 const Config = Type.Object({
-  maxSteps: Type.Integer({ minimum: 0, default: 0, setting: 'max_steps' }),
-  maxCostUsd: Type.Number({ minimum: 0, default: 0, setting: 'cost.max_per_run_usd' }),
+  max_steps: Type.Integer({ minimum: 0, default: 0, setting: 'max_steps' }),
+  max_cost_usd: Type.Number({ minimum: 0, default: 0, setting: 'cost.max_per_run_usd' }),
 })
 
 /** Limits of the deployment; a request may set its own. 0 means none. */

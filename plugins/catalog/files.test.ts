@@ -18,7 +18,7 @@ async function write(file: string, content: unknown): Promise<string> {
 }
 
 const load = (config: Partial<Parameters<typeof loadCatalog>[0]>) =>
-  loadCatalog({ catalogPath: '', pricingPath: '', providers: {}, referer: '', title: '', ...config })
+  loadCatalog({ catalog_path: '', pricing_path: '', providers: {}, referer: '', title: '', ...config })
 
 const model = { context_window: 1000 }
 const acme = {
@@ -30,11 +30,11 @@ const acme = {
 
 test('a catalog of the deployment’s own stands in place of what ships: as one file, or as a folder', async () => {
   const one = await write('one.json', { catalog_version: '9', providers: { acme } })
-  expect(await load({ catalogPath: one })).toEqual({ version: '9', providers: { acme } })
+  expect(await load({ catalog_path: one })).toEqual({ version: '9', providers: { acme } })
   await write('many/catalog.json', { catalog_version: '10', providers: { acme } })
   await write('many/providers/bolt.json', { ...acme, models_from: 'acme', models: undefined })
   await write('many/providers/notes.txt', 'not a provider')
-  const many = await load({ catalogPath: join(folder, 'many') })
+  const many = await load({ catalog_path: join(folder, 'many') })
   expect([many.version, Object.keys(many.providers)]).toEqual(['10', ['acme', 'bolt']])
 })
 
@@ -100,7 +100,7 @@ test.each<[string, unknown, RegExp]>([
   ['a list', [], /it must hold one JSON object/],
 ])('a catalog with %s is refused by file and field', async (_, content, why) => {
   const file = await write('wrong.json', content)
-  const refusal = load({ catalogPath: file })
+  const refusal = load({ catalog_path: file })
   await expect(refusal).rejects.toThrow(why)
   await expect(refusal).rejects.toThrow(file)
 })
@@ -110,7 +110,7 @@ test('several mistakes are told at once, and no value of the file is', async () 
     'secret.json',
     withAcme({ base_url: 1, colour: 'hunter2' }, { bolt: { protocol: 'hunter2' } }),
   )
-  const message = await load({ catalogPath: file }).catch(({ message }: Error) => message)
+  const message = await load({ catalog_path: file }).catch(({ message }: Error) => message)
   expect(message).toMatch(/acme\.colour: .*acme\.base_url: .*bolt\.base_url: /)
   expect(message).not.toContain('hunter2')
 })
@@ -129,19 +129,19 @@ test('a mistake in what a deployment lays over the catalog names the section of 
 })
 
 test.each(['missing.json', '.'])('a catalog at %s is refused with its path', async path => {
-  const catalogPath = join(folder, path)
-  await expect(load({ catalogPath })).rejects.toThrow(catalogPath)
+  const catalog_path = join(folder, path)
+  await expect(load({ catalog_path })).rejects.toThrow(catalog_path)
 })
 
 test('a price list prices models of the catalog and others, by every name it has for them', async () => {
   const pricing = { input_per_1m_tokens_usd: 1, output_per_1m_tokens_usd: 2, cache_read_per_1m_tokens_usd: 0.1 }
   const list = { providers: { openai: { aliases: { latest: 'house-1' }, models: { 'house-1': pricing } } } }
   const versioned = await write('prices.json', { pricing_version: '2026-q4', ...list })
-  expect((await load({ pricingPath: versioned })).prices).toEqual({
+  expect((await load({ pricing_path: versioned })).prices).toEqual({
     version: '2026-q4',
     models: { openai: { latest: pricing, 'house-1': pricing } },
   })
-  const plain = await load({ pricingPath: await write('plain.json', list) })
+  const plain = await load({ pricing_path: await write('plain.json', list) })
   expect(plain.prices?.version).toBe(plain.version)
 })
 
@@ -150,5 +150,5 @@ test.each<[unknown, RegExp]>([
   [{ providers: { openai: { aliases: { a: 'b' }, models: {} } } }, /providers\.openai\.aliases\.a: .*no priced model/],
   [{ prices: {} }, /prices\.json: /],
 ])('a wrong price list is refused by file and field', async (content, why) => {
-  await expect(load({ pricingPath: await write('prices.json', content) })).rejects.toThrow(why)
+  await expect(load({ pricing_path: await write('prices.json', content) })).rejects.toThrow(why)
 })

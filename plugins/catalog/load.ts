@@ -10,10 +10,10 @@ const SHIPPED = fileURLToPath(new URL('./content', import.meta.url))
 
 /** The catalog of a deployment. Throws a `Failure` that names what is wrong, with file and field. */
 export async function loadCatalog(config: CatalogConfig): Promise<ProviderCatalog> {
-  const { catalogPath, pricingPath } = config
-  const draft = await (catalogPath === '' ? readShipped(SHIPPED) : readCatalog(catalogPath))
+  const { catalog_path, pricing_path } = config
+  const draft = await (catalog_path === '' ? readShipped(SHIPPED) : readCatalog(catalog_path))
   const providers = introduce(checkCatalog(override(draft, config.providers)), config)
-  const prices = pricingPath === '' ? undefined : await readPriceList(pricingPath, draft.version)
+  const prices = pricing_path === '' ? undefined : await readPriceList(pricing_path, draft.version)
   return { version: draft.version, providers, ...(prices && { prices }) }
 }
 

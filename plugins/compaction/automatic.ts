@@ -14,7 +14,7 @@ const LAST = Symbol('compaction.last')
  * itself, so it needs no change.
  */
 export async function compactWhenFull(request: ModelRequest, run: ActiveRun, config: Config): Promise<void> {
-  const window = run.modelFacts?.contextWindow ?? config.contextWindow
+  const window = run.modelFacts?.contextWindow ?? config.context_window
   const estimated =
     estimateTokens(request.system) + transcriptTokens(run.transcript) + transcriptTokens(request.trailing)
   const ratio = estimated / window
@@ -38,8 +38,8 @@ export async function compactWhenFull(request: ModelRequest, run: ActiveRun, con
 }
 
 /** Would anything be taken out at all? Keeps events and model calls away from a transcript that cannot be shortened. */
-function mayShrink(run: ActiveRun, { keepLast }: Config): boolean {
-  const { start, to } = zoneOf(run.transcript, keepLast)
+function mayShrink(run: ActiveRun, { keep_last }: Config): boolean {
+  const { start, to } = zoneOf(run.transcript, keep_last)
   return to - start > 1
 }
 
@@ -48,7 +48,7 @@ const MODES: readonly CompactionMode[] = ['hybrid', 'strip', 'summarize']
 
 /** The configured mode, then stronger ones until the transcript has `room`. A summary that fails is not asked for again. */
 async function shorten(run: ActiveRun, room: number, config: Config) {
-  const wish = (mode: CompactionMode): CompactionWish => ({ mode, keepLast: config.keepLast })
+  const wish = (mode: CompactionMode): CompactionWish => ({ mode, keepLast: config.keep_last })
   let used = config.mode
   let error: string | undefined
   for (const mode of MODES.slice(MODES.indexOf(config.mode))) {

@@ -46,7 +46,7 @@ export async function compactAndTell(run: ActiveRun, wish: CompactionWish, confi
   run.emit('compact_history.completed', {
     message_count: run.transcript.length,
     duration_ms: Math.round(performance.now() - startedAt),
-    ...(config.showsTokens && tokensOf(compacted)),
+    ...(config.show_tokens && tokensOf(compacted)),
   })
   return compacted
 }

@@ -61,9 +61,9 @@ async function compactNow(run: ActiveRun, wish: CompactionWish, config: Config):
   const zone = zoneOf(run.transcript, wish.keepLast)
   const upToEnd = run.transcript.slice(0, zone.to)
   const options = {
-    model: run.request.role_models?.summarizer || config.summarizerModel,
+    model: run.request.role_models?.summarizer || config.summarizer_model,
     instruction: wish.instruction ?? '',
-    windowTokens: run.modelFacts?.contextWindow ?? config.contextWindow,
+    windowTokens: run.modelFacts?.contextWindow ?? config.context_window,
   }
   const touched = upToEnd.slice(zone.from)
   const stretch = { earlier: touched.filter(isMarker), messages: touched.filter(message => !isMarker(message)) }

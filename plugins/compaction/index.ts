@@ -33,7 +33,7 @@ export const plugin = definePlugin({
       enter(run, 'open')
       return undefined
     })
-    if (config.isAutomatic)
+    if (config.automatic)
       scope.tap(
         'turnRequesting',
         async (request, run) => {

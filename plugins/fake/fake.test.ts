@@ -212,7 +212,7 @@ describe('the plugin', () => {
     const folder = await mkdtemp(join(tmpdir(), 'fake-turns-'))
     undos.push(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 't.json'), JSON.stringify(turns))
-    const settings = { provider: 'fake', turnsFile: join(folder, 't.json'), model: 'gpt-4.1-mini', ...config }
+    const settings = { provider: 'fake', turns_file: join(folder, 't.json'), model: 'gpt-4.1-mini', ...config }
     const open = await openPlugin(plugin, { config: settings })
     undos.push(() => open.close())
     return open
@@ -231,15 +231,15 @@ describe('the plugin', () => {
     })
 
   test.each(['', 'Fake', 'openai'])('with SVC_PROVIDER=%j it answers nobody and reads nothing', async provider => {
-    const open = await opened({ provider, turnsFile: '/nowhere' })
+    const open = await opened({ provider, turns_file: '/nowhere' })
     expect(await resolve(open)).toEqual([])
     expect(open.items(PROVIDER_ENTRIES)).toEqual([])
     expect(() => connect(open, 'mine')).toThrow(/mine .*SVC_PROVIDER=fake.*SVC_FAKE_TURNS/)
   })
 
   test('does not open without a readable turns file', async () => {
-    await expect(opened({ turnsFile: '' })).rejects.toThrow(/SVC_FAKE_TURNS/)
-    await expect(opened({ turnsFile: '/nowhere' })).rejects.toThrow(/SVC_FAKE_TURNS/)
+    await expect(opened({ turns_file: '' })).rejects.toThrow(/SVC_FAKE_TURNS/)
+    await expect(opened({ turns_file: '/nowhere' })).rejects.toThrow(/SVC_FAKE_TURNS/)
   })
 
   test('pins every run to itself, whatever model and provider it names', async () => {

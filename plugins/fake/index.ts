@@ -11,13 +11,13 @@ export const plugin = definePlugin({
   contributes: [MODEL_WIRES, PROVIDER_ENTRIES],
   honours: ['model', 'provider_name'],
   async register(scope) {
-    const { provider, turnsFile, model } = scope.config
+    const { provider, turns_file, model } = scope.config
     if (provider !== FAKE) {
       scope.contribute(MODEL_WIRES, fakeWire(undefined))
       return
     }
-    const turns = await readTurnsFile(turnsFile)
-    const cursor = scope.carry<TurnCursor>(`cursor:${turnsFile}`, () => ({ next: 0 }))
+    const turns = await readTurnsFile(turns_file)
+    const cursor = scope.carry<TurnCursor>(`cursor:${turns_file}`, () => ({ next: 0 }))
     const client = new FakeClient(turns, cursor)
     scope.defer(() => client.close())
     scope.log.info({ turns: turns.length, next: cursor.next }, 'every turn is answered from the turns file')

@@ -20,7 +20,7 @@ const parameters = Type.Object({
 export const createGlobTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
   defineTool({
     name: 'glob',
-    description: `Find files by name. "*" and "?" match within a name, "**" any folders, "{a,b}" alternatives. Use "**/name" to look everywhere. Names starting with a dot must be written out; ${config.skippedFolders.join(', ')} are skipped unless the pattern names them.`,
+    description: `Find files by name. "*" and "?" match within a name, "**" any folders, "{a,b}" alternatives. Use "**/name" to look everywhere. Names starting with a dot must be written out; ${config.skipped_folders.join(', ')} are skipped unless the pattern names them.`,
     parameters,
     action: 'list',
     tags: ['file', 'search'],
@@ -34,12 +34,12 @@ export const createGlobTool = (files: WorkspaceFiles, config: FileToolsConfig) =
       if (typeof glob === 'string') return failure('invalid_pattern', glob)
       const base = [start, glob.base].filter(part => part !== '').join('/') || '.'
       const prefix = glob.base === '' ? '' : `${glob.base}/`
-      const skipped = new Set(config.skippedFolders.filter(folder => !glob.names(folder)))
+      const skipped = new Set(config.skipped_folders.filter(folder => !glob.names(folder)))
       const mayEnter = (relative: string) => {
         const name = relative.slice(relative.lastIndexOf('/') + 1)
         return !skipped.has(name) && (glob.mayBeHidden || !name.startsWith('.'))
       }
-      const deadline = startDeadline(config.searchTimeoutMs, context.signal)
+      const deadline = startDeadline(config.search_timeout_ms, context.signal)
       const matches: string[] = []
       let isTruncated = false
       let chars = 0

@@ -26,7 +26,7 @@ const parameters = Type.Object({
 export const createGrepTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
   defineTool({
     name: 'grep',
-    description: `Search the lines of all files below path (default: the workspace root), or of one file. query is plain text unless regex is true. Files named in .gitignore, binary files, files above 50 MB and ${config.skippedFolders.join(', ')} are left out unless path names them.`,
+    description: `Search the lines of all files below path (default: the workspace root), or of one file. query is plain text unless regex is true. Files named in .gitignore, binary files, files above 50 MB and ${config.skipped_folders.join(', ')} are left out unless path names them.`,
     parameters,
     action: 'read',
     tags: ['file', 'search'],
@@ -44,7 +44,7 @@ export const createGrepTool = (files: WorkspaceFiles, config: FileToolsConfig) =
       const access = await context.sandboxPolicy()
       const held = await files.hold(access, path)
       if (held.kind === 'refused') return refused(held)
-      const deadline = startDeadline(config.searchTimeoutMs, context.signal)
+      const deadline = startDeadline(config.search_timeout_ms, context.signal)
       try {
         const outcome = await searchFiles(
           {
@@ -52,7 +52,7 @@ export const createGrepTool = (files: WorkspaceFiles, config: FileToolsConfig) =
             isRegex: regex && !literal_text,
             isCaseSensitive: case_sensitive,
             maxMatches: max_matches,
-            skippedFolders: config.skippedFolders,
+            skippedFolders: config.skipped_folders,
             directory: held.descriptorPath,
             fileName: held.fileName,
           },

@@ -28,7 +28,7 @@ const parameters = Type.Object({
 export const createLsTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
   defineTool({
     name: 'ls',
-    description: `List a folder (default: the workspace root). Folders end in "/", links in "@". Recursive listing does not enter ${config.skippedFolders.join(', ')}.`,
+    description: `List a folder (default: the workspace root). Folders end in "/", links in "@". Recursive listing does not enter ${config.skipped_folders.join(', ')}.`,
     parameters,
     action: 'list',
     tags: ['file'],
@@ -37,12 +37,12 @@ export const createLsTool = (files: WorkspaceFiles, config: FileToolsConfig) =>
     async execute({ path = '.', recursive, depth, include_hidden = false, max_entries = 200 }, context) {
       const access = await context.sandboxPolicy()
       const levels = recursive === false ? 0 : (depth ?? (recursive ? MAX_DEPTH : 0))
-      const skipped = new Set(config.skippedFolders)
+      const skipped = new Set(config.skipped_folders)
       const mayEnter = (relative: string) => {
         const name = nameOf(relative)
         return !skipped.has(name) && (include_hidden || !name.startsWith('.'))
       }
-      const deadline = startDeadline(config.searchTimeoutMs, context.signal)
+      const deadline = startDeadline(config.search_timeout_ms, context.signal)
       const entries: string[] = []
       let isTruncated = false
       let chars = 0

@@ -10,7 +10,7 @@ let bench: TestBench
 let attacker: ChildProcess | undefined
 
 beforeEach(async () => {
-  bench = await openTestBench({ searchTimeoutMs: 900 })
+  bench = await openTestBench({ search_timeout_ms: 900 })
   const { base, root } = bench
   mkdirSync(join(base, 'ws-evil'))
   writeFileSync(join(base, 'ws-evil/secret'), 'SECRET')

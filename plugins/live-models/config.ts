@@ -2,19 +2,19 @@ import { type Static, Type } from '@sinclair/typebox'
 
 /** Settings of the plugin, as `[plugins.live-models]` takes them. */
 export const LiveModelsConfig = Type.Object({
-  isOn: Type.Boolean({
+  automatic: Type.Boolean({
     default: true,
     env: 'SVC_LIVE_MODELS',
     description:
       'Whether anybody is asked; off, only the catalog and what is fetched by hand say which models there are.',
   }),
-  refreshSeconds: Type.Number({
+  refresh_seconds: Type.Number({
     default: 300,
     minimum: 10,
     maximum: 86_400,
     description: 'How old a model list may get before it is asked for again.',
   }),
-  timeoutSeconds: Type.Number({
+  timeout_seconds: Type.Number({
     default: 10,
     minimum: 0.1,
     maximum: 300,

@@ -13,7 +13,7 @@ export const plugin = definePlugin({
     const { config, log } = scope
     const providers = scope.use(PROVIDERS)
     const lists = scope.carry<KnownLists>('lists', () => new Map())
-    if (!config.isOn) return
+    if (!config.automatic) return
     remember({ providers, lists })
     scope.background('refresh', superseded =>
       keepFresh({ providers, lists, config, clock: systemClock, log }, superseded),

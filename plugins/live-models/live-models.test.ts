@@ -86,7 +86,7 @@ function bench(options: StandInProvidersOptions & { chance?: number; lists?: Kno
   const stop = new AbortController()
   stops.push(stop)
   const start = () =>
-    keepFresh({ providers, lists, config: { refreshSeconds: 300, timeoutSeconds: 10 }, clock, log }, stop.signal)
+    keepFresh({ providers, lists, config: { refresh_seconds: 300, timeout_seconds: 10 }, clock, log }, stop.signal)
   const ids = (provider = 'acme') => providers.modelsOf(provider).map(({ id }) => id)
   return { asked, logged, providers, lists, clock, stop, start, ids }
 }
@@ -303,7 +303,7 @@ describe('the plugin', () => {
       variables: { ACME_API_KEY: 'k' },
       fetch,
     })
-    const opened = await openPlugin(plugin, { ports: [[PROVIDERS, providers]], config: { isOn: false } })
+    const opened = await openPlugin(plugin, { ports: [[PROVIDERS, providers]], config: { automatic: false } })
     opened.activate()
     await vi.advanceTimersByTimeAsync(60 * MINUTE)
     await opened.close()

@@ -20,7 +20,7 @@ export type KnownLists = Map<string, KnownList>
 export interface Refreshing {
   readonly providers: Providers
   readonly lists: KnownLists
-  readonly config: Pick<LiveModelsConfig, 'refreshSeconds' | 'timeoutSeconds'>
+  readonly config: Pick<LiveModelsConfig, 'refresh_seconds' | 'timeout_seconds'>
   readonly clock: Clock
   readonly log: PluginLog
 }
@@ -81,7 +81,7 @@ async function refreshOne(
 ): Promise<void> {
   const deadline = new AbortController()
   const done = new AbortController()
-  void clock.sleep(config.timeoutSeconds * 1000, done.signal).then(() => deadline.abort())
+  void clock.sleep(config.timeout_seconds * 1000, done.signal).then(() => deadline.abort())
   let listed: ListedModels
   try {
     listed = await providers.fetchModels(name, AbortSignal.any([superseded, deadline.signal]))
@@ -91,7 +91,7 @@ async function refreshOne(
   // What an address said that is no longer the provider's is not its list.
   if (superseded.aborted || providers.find(name)?.baseUrl !== baseUrl) return
   const before = lists.get(name)
-  const dueMs = clock.now() + config.refreshSeconds * 1000 * (1 + SPREAD * clock.random())
+  const dueMs = clock.now() + config.refresh_seconds * 1000 * (1 + SPREAD * clock.random())
   const known = { baseUrl, models: before?.models ?? [], dueMs }
   if (listed.kind === 'listed') {
     const models = bounded(listed.models)
@@ -103,7 +103,7 @@ async function refreshOne(
   }
   const { category, message } = listed.failure
   lists.set(name, { ...known, state: category })
-  const reason = category === 'cancelled' ? `no answer within ${config.timeoutSeconds} seconds` : message
+  const reason = category === 'cancelled' ? `no answer within ${config.timeout_seconds} seconds` : message
   if (before?.state !== category)
     log.warn({ provider: name, category, reason, kept: known.models.length }, 'the model list of a provider failed')
 }

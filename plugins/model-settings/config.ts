@@ -8,12 +8,12 @@ export const ModelSettingsConfig = Type.Object({
     description:
       'Keys given over the API are kept in `model-keys` beneath it; `file:` names files in `secrets` beneath it.',
   }),
-  keyDirectories: Type.Array(Type.String({ pattern: '^/', maxLength: 4096 }), {
+  key_directories: Type.Array(Type.String({ pattern: '^/', maxLength: 4096 }), {
     default: [],
     maxItems: 20,
     description: 'Absolute paths of further directories with key files, `/run/secrets` for example.',
   }),
-  keyVariables: Type.Array(Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: 128 }), {
+  key_variables: Type.Array(Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: 128 }), {
     default: [],
     maxItems: 200,
     description: 'Variables that `env:` may name; empty: those that end in _KEY or _TOKEN.',

@@ -33,10 +33,10 @@ export const plugin = definePlugin({
       store,
       places: {
         secrets: scope.find(SECRETS) ?? { get: () => undefined },
-        files: new KeyFiles([join(config.directory, 'secrets'), ...config.keyDirectories]),
+        files: new KeyFiles([join(config.directory, 'secrets'), ...config.key_directories]),
         shelf: store.isDurable ? createFolderShelf(join(config.directory, 'model-keys')) : createMemoryShelf(memory),
         keychain: SYSTEM_KEYCHAIN,
-        variables: config.keyVariables,
+        variables: config.key_variables,
       },
       catalog: catalogOf(scope.gather(PROVIDER_ENTRIES)),
       protocols: [...new Set(scope.gather(MODEL_WIRES).flatMap(wire => wire.protocols))].sort(),

@@ -14,11 +14,11 @@ export interface BareClient {
 
 /** Throws a `Failure` that names the variable when the base URL cannot be used. */
 export function openBareClient(
-  config: Pick<OpenAiCompatibleConfig, 'apiKey' | 'baseUrl' | 'model'>,
+  config: Pick<OpenAiCompatibleConfig, 'api_key' | 'base_url' | 'model'>,
   limits: ConnectionLimits,
 ): BareClient {
-  const baseUrl = config.baseUrl || DEFAULT_BASE_URL
-  const secret = config.apiKey.trim()
+  const baseUrl = config.base_url || DEFAULT_BASE_URL
+  const secret = config.api_key.trim()
   const credential = secret === '' ? undefined : { secret }
   const client = new OpenAiConnection(
     {
@@ -30,7 +30,7 @@ export function openBareClient(
       traits: () => PLAIN,
     },
     limits,
-    'OPENAI_BASE_URL (plugins.openai-compatible.baseUrl)',
+    'OPENAI_BASE_URL (plugins.openai-compatible.base_url)',
   )
   const lacksKey = secret === '' && new URL(baseUrl).hostname === new URL(DEFAULT_BASE_URL).hostname
   return { client, model: config.model, lacksKey }

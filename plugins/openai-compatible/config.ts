@@ -7,21 +7,21 @@ const seconds = (standard: number, description: string) =>
 
 /** Settings of the plugin, as `[plugins.openai-compatible]` takes them. */
 export const OpenAiCompatibleConfig = Type.Object({
-  apiKey: Type.String({
+  api_key: Type.String({
     default: '',
     env: 'OPENAI_API_KEY',
     secret: true,
     description: 'Sent as Bearer token to the base URL and nowhere else.',
   }),
-  baseUrl: Type.String({
+  base_url: Type.String({
     default: DEFAULT_BASE_URL,
     env: 'OPENAI_BASE_URL',
     description: 'Root of any server that speaks chat completions.',
   }),
   model: Type.String({ default: '', setting: 'model', description: 'Model of a run that names none.' }),
   provider: Type.String({ default: '', setting: 'provider', description: 'Only read to know when another is forced.' }),
-  idleTimeoutSeconds: seconds(120, 'A stream without a byte for this long has stalled.'),
-  headerTimeoutSeconds: seconds(600, 'How long a server may think before the first byte of its reply.'),
-  connectTimeoutSeconds: seconds(30, 'How long a connection may take, TLS included.'),
+  idle_timeout_seconds: seconds(120, 'A stream without a byte for this long has stalled.'),
+  header_timeout_seconds: seconds(600, 'How long a server may think before the first byte of its reply.'),
+  connect_timeout_seconds: seconds(30, 'How long a connection may take, TLS included.'),
 })
 export type OpenAiCompatibleConfig = Readonly<Static<typeof OpenAiCompatibleConfig>>

@@ -13,9 +13,9 @@ export const plugin = definePlugin({
   register(scope) {
     const { config } = scope
     const limits = {
-      idleMs: config.idleTimeoutSeconds * 1000,
-      headersMs: config.headerTimeoutSeconds * 1000,
-      connectMs: config.connectTimeoutSeconds * 1000,
+      idleMs: config.idle_timeout_seconds * 1000,
+      headersMs: config.header_timeout_seconds * 1000,
+      connectMs: config.connect_timeout_seconds * 1000,
     }
     scope.contribute(MODEL_WIRES, openAiWire(limits))
 

@@ -27,14 +27,14 @@ async function opened(config: object, said: string[] = []): Promise<OpenPlugin> 
 
 describe('the plugin', () => {
   test('contributes one wire for both names of the protocol', async () => {
-    const wires = (await opened({ apiKey: 'sk-1' })).items(MODEL_WIRES)
+    const wires = (await opened({ api_key: 'sk-1' })).items(MODEL_WIRES)
     expect(wires.map(({ protocols }) => protocols)).toEqual([['openai_compat', 'openai']])
   })
 
   test('its settings are those of every connection it opens', async () => {
     const server = await startChatServer({ turns: [{ text: 'late', delayMs: 60_000 }] })
     undos.push(() => server.close())
-    const [wire] = (await opened({ headerTimeoutSeconds: 0.05 })).items(MODEL_WIRES)
+    const [wire] = (await opened({ header_timeout_seconds: 0.05 })).items(MODEL_WIRES)
     const connection = wire!.open({
       provider: 'acme',
       baseUrl: server.baseUrl,
@@ -52,7 +52,7 @@ describe('the plugin', () => {
   test('answers itself where nobody else does, with its own key and server', async () => {
     const server = await startChatServer({ turns: [{ text: 'hello' }] })
     undos.push(() => server.close())
-    const { hooks } = await opened({ apiKey: ' sk-1\n', baseUrl: server.baseUrl, model: 'm' })
+    const { hooks } = await opened({ api_key: ' sk-1\n', base_url: server.baseUrl, model: 'm' })
     const [candidate] = (await hooks.providerResolving.promise({ prompt: 'hi' } as never, {} as never)) ?? []
     expect(candidate).toMatchObject({ provider: 'openai', model: 'm' })
     expect((await playTurn(candidate!.client)).text).toBe('hello')
@@ -60,17 +60,17 @@ describe('the plugin', () => {
   })
 
   test('a base URL that cannot be used refuses it, naming the variable', async () => {
-    await expect(opened({ baseUrl: 'localhost:8000' })).rejects.toThrow(/OPENAI_BASE_URL/)
+    await expect(opened({ base_url: 'localhost:8000' })).rejects.toThrow(/OPENAI_BASE_URL/)
   })
 
   test.each([
     ['a missing key is said at once', {}, [KEYLESS]],
-    ['a key', { apiKey: 'sk-1' }, []],
+    ['a key', { api_key: 'sk-1' }, []],
     ['another provider is forced', { provider: 'fake' }, []],
-    ['a server that needs none', { baseUrl: 'http://127.0.0.1:8000/v1' }, []],
+    ['a server that needs none', { base_url: 'http://127.0.0.1:8000/v1' }, []],
   ])('at start: %s', async (_, config, words) => {
     const said: string[] = []
-    await opened({ baseUrl: 'https://api.openai.com/v1', provider: '', ...config }, said)
+    await opened({ base_url: 'https://api.openai.com/v1', provider: '', ...config }, said)
     expect(said).toEqual(words)
   })
 })

@@ -28,12 +28,12 @@ export const plugin = definePlugin({
   ],
   async register(scope) {
     const { config, log } = scope
-    const isWatching = config.isWatching && config.promptsDir !== ''
-    const live = await LiveLibrary.open(config.promptsDir || SHIPPED, { isWatching, log, now: Date.now })
+    const isWatching = config.watch && config.prompts_dir !== ''
+    const live = await LiveLibrary.open(config.prompts_dir || SHIPPED, { isWatching, log, now: Date.now })
     const { intents } = await live.current()
-    if (config.defaultIntent && !intents.has(config.defaultIntent))
+    if (config.default_intent && !intents.has(config.default_intent))
       log.warn(
-        { intent: config.defaultIntent, known: [...intents.keys()] },
+        { intent: config.default_intent, known: [...intents.keys()] },
         'SVC_DEFAULT_AGENT_INTENT names no intent of the catalog; its own default is used',
       )
 
@@ -54,13 +54,12 @@ export const plugin = definePlugin({
         live.current().then(found => withOwn(found, own, run.tenantId, request.prompt_extensions)),
         resolveSkills(run, skills),
       ])
-      const { systemPrompt, defaultIntent } = config
       return composePrompt(prompt, {
         request,
         model,
         library,
-        systemPrompt,
-        defaultIntent,
+        systemPrompt: config.system_prompt,
+        defaultIntent: config.default_intent,
         agentsFile,
         skills: resolved,
       })

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 export const ProvidersConfig = Type.Object({
   provider: Type.String({ default: '', setting: 'provider', description: 'Provider of every run that names none.' }),
   model: Type.String({ default: '', setting: 'model', description: 'Model of a run that names none.' }),
-  keySecret: Type.String({
+  key_secret: Type.String({
     default: '',
     setting: 'provider_keys.secret',
     secret: true,

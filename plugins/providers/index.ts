@@ -38,7 +38,7 @@ export const plugin = definePlugin({
     const credentials = new Credentials(directory, state, variable)
     const standing = new Standing(directory, credentials, new Models(directory, state))
     const resolver = new Resolver(standing, config)
-    const keys = new KeyRing({ state, records: scope.use(RECORDS), secret: config.keySecret, log })
+    const keys = new KeyRing({ state, records: scope.use(RECORDS), secret: config.key_secret, log })
     await keys.load()
     scope.routes(checkDefault(standing, resolver, config, log))
 

@@ -203,7 +203,7 @@ async function openWith(
 ) {
   opened = await openProviders(plugin, {
     entries: { acme: smallEntry('acme') },
-    config: { keySecret },
+    config: { key_secret: keySecret },
     records,
     log: memoryLog(logged),
   })

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 const LONGEST_WAIT_SECONDS = 86_400
 
 export const Config = Type.Object({
-  timeoutSeconds: Type.Number({
+  timeout_seconds: Type.Number({
     default: 300,
     exclusiveMinimum: 0,
     maximum: LONGEST_WAIT_SECONDS,

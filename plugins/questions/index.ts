@@ -16,8 +16,7 @@ export const plugin = definePlugin({
     const store = scope.use(RUN_STORE)
     const checkpoints = scope.find(CHECKPOINTS)
     const { log } = scope
-    const { timeoutSeconds } = scope.config
-    scope.tool(askTool({ timeoutSeconds, now: () => store.now(), checkpoints, log }))
+    scope.tool(askTool({ timeoutSeconds: scope.config.timeout_seconds, now: () => store.now(), checkpoints, log }))
     scope.routes(inputRoutes(scope.use(RUNS), scope.find(CEILINGS)))
     // A question without an answer ends the run: no other call of the turn starts, and no further step.
     scope.tap(

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 export const Config = Type.Object({
-  idempotencyHours: Type.Number({
+  idempotency_hours: Type.Number({
     default: 24,
     minimum: 0.01,
     maximum: 24 * 30,

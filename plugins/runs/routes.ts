@@ -38,7 +38,7 @@ export function runRoutes(runs: Runs, events: Events, config: Config): RoutePlug
         const key = idempotencyKey(request.headers['idempotency-key'])
         const { run, isReplay } = await runs.start(request.body, request.identity, {
           ...(key && {
-            idempotency: { key, fingerprint: fingerprint(request.body), ttlMs: config.idempotencyHours * HOUR_MS },
+            idempotency: { key, fingerprint: fingerprint(request.body), ttlMs: config.idempotency_hours * HOUR_MS },
           }),
         })
         reply.header('content-location', `/v1/runs/${run.id}`)

@@ -21,14 +21,14 @@ export const SubscriptionsConfig = Type.Object({
     env: 'HOME',
     description: 'Home directory in which the vendors’ programs keep their sessions; empty: the daemon user’s.',
   }),
-  codexHome: Type.String({
+  codex_home: Type.String({
     default: '',
     env: 'CODEX_HOME',
     description: 'Directory of the codex program; empty: `.codex` in the home directory.',
   }),
-  codexTokenUrl: tokenUrl('https://auth.openai.com/oauth/token', 'codex'),
-  kimiTokenUrl: tokenUrl('https://auth.kimi.com/api/oauth/token', 'kimi'),
-  kimiHeaders: Type.Record(
+  codex_token_url: tokenUrl('https://auth.openai.com/oauth/token', 'codex'),
+  kimi_token_url: tokenUrl('https://auth.kimi.com/api/oauth/token', 'kimi'),
+  kimi_headers: Type.Record(
     Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
     Type.String({ pattern: '^[ -~]{0,256}$' }),
     {

@@ -180,10 +180,10 @@ describe('one session, several hands', () => {
       {
         directory: '',
         home: '',
-        codexHome: '',
-        codexTokenUrl: 'http://127.0.0.1:9',
-        kimiTokenUrl: `${bench.server?.origin}/token`,
-        kimiHeaders: {},
+        codex_home: '',
+        codex_token_url: 'http://127.0.0.1:9',
+        kimi_token_url: `${bench.server?.origin}/token`,
+        kimi_headers: {},
       },
       bench.base,
     )[1]!

@@ -37,7 +37,7 @@ describe('importing', () => {
 
   test('kimi’s session is sent with headers that say who is asking', async () => {
     await bench.put(bench.kimiFile, kimi())
-    const { importOf, credential } = await bench.open({ kimiHeaders: { 'x-msh-platform': 'other' } })
+    const { importOf, credential } = await bench.open({ kimi_headers: { 'x-msh-platform': 'other' } })
     expect((await importOf('kimi-subscription')).statusCode).toBe(204)
     expect(await credential('kimi-subscription')).toEqual({
       secret: 'kimi-access-1',
@@ -58,7 +58,7 @@ describe('importing', () => {
 
   test('CODEX_HOME is where codex is looked for when it is set', async () => {
     await bench.put(join(bench.base, 'elsewhere', 'auth.json'), codex())
-    const { importOf } = await bench.open({ codexHome: join(bench.base, 'elsewhere') })
+    const { importOf } = await bench.open({ codex_home: join(bench.base, 'elsewhere') })
     expect((await importOf('codex-subscription')).statusCode).toBe(204)
   })
 

@@ -19,7 +19,7 @@ const SummaryReply = Type.Object({ summary: Type.String() })
 
 /** Summaries of messages that belong to no run. */
 export function summarizeRoutes(summarizer: Summarizer, log: PluginLog): RoutePlugin {
-  const turns = new Turns(summarizer.config.maxConcurrent)
+  const turns = new Turns(summarizer.config.max_concurrent)
   return async app => {
     app.post(
       '/v1/summarize',

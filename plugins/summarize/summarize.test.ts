@@ -254,7 +254,7 @@ describe('in time', () => {
       () => failed('retryable', { retryAfterMs: 30_000 }),
       () => answered('second'),
     )
-    const reply = (await open(providers, { timeoutSeconds: 20 }))(BODY)
+    const reply = (await open(providers, { timeout_seconds: 20 }))(BODY)
     await callsAfter(0, asked)
     expect(await reply).toEqual([200, { summary: 'second' }])
   })
@@ -267,7 +267,7 @@ describe('in time', () => {
         return failed('cancelled')
       }),
     )
-    const reply = (await open(providers, { timeoutSeconds: 20 }))(BODY)
+    const reply = (await open(providers, { timeout_seconds: 20 }))(BODY)
     await callsAfter(19_990, asked)
     expect(isCancelled).toBe(false)
     await callsAfter(20, asked)
@@ -318,7 +318,7 @@ test('no more than the allowed number is written at once', async () => {
     await new Promise<void>(resolve => release.push(resolve))
     return answered('ok')
   })
-  const ask = await open(providers, { maxConcurrent: 4 })
+  const ask = await open(providers, { max_concurrent: 4 })
   const first = [ask(BODY), ask(BODY)]
   await expect.poll(() => release.length).toBe(2)
   const [status, reply] = await ask(BODY)

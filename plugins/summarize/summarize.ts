@@ -45,18 +45,18 @@ const IGNORED: ModelSink = { part: () => undefined, drained: () => undefined }
  */
 export async function summarize(summarizer: Summarizer, request: SummaryRequest, gone: AbortSignal): Promise<Summary> {
   const candidates = candidatesOf(summarizer)
-  const { timeoutSeconds } = summarizer.config
+  const { timeout_seconds } = summarizer.config
   const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), timeoutSeconds * 1000)
+  const timer = setTimeout(() => deadline.abort(), timeout_seconds * 1000)
   const limits = {
     signal: AbortSignal.any([gone, deadline.signal]),
-    endsAtMs: performance.now() + timeoutSeconds * 1000,
+    endsAtMs: performance.now() + timeout_seconds * 1000,
   }
   try {
     return await askInTurn(summarizer, candidates, request, limits)
   } catch (error) {
     if (gone.aborted) throw new Failure('unavailable', 'the client went away', { cause: error })
-    if (deadline.signal.aborted) throw failed(`it took longer than ${timeoutSeconds} seconds`, error)
+    if (deadline.signal.aborted) throw failed(`it took longer than ${timeout_seconds} seconds`, error)
     throw error
   } finally {
     clearTimeout(timer)
@@ -122,8 +122,8 @@ function modelRequest(
   { model, contextWindow, maxOutputTokens }: ModelCandidate,
   { messages, system }: SummaryRequest,
 ): ModelRequest {
-  const outputTokens = Math.min(config.maxOutputTokens, maxOutputTokens ?? config.maxOutputTokens)
-  const maxChars = (contextWindow ?? config.contextWindow) * CHARS_PER_WINDOW_TOKEN
+  const outputTokens = Math.min(config.max_output_tokens, maxOutputTokens ?? config.max_output_tokens)
+  const maxChars = (contextWindow ?? config.context_window) * CHARS_PER_WINDOW_TOKEN
   const id = randomUUID()
   return {
     model,

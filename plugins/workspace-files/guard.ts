@@ -19,9 +19,9 @@ export class Guard {
   readonly #protectedPaths: readonly string[]
 
   constructor(config: WorkspaceFilesConfig) {
-    this.#hidden = new Set(config.hiddenNames.map(fold))
-    this.#protected = new Set(config.protectedNames.map(fold))
-    this.#protectedPaths = config.protectedPaths
+    this.#hidden = new Set(config.hidden_names.map(fold))
+    this.#protected = new Set(config.protected_names.map(fold))
+    this.#protectedPaths = config.protected_paths
   }
 
   /** Called for every prefix of a path, before anything there is opened or made. */

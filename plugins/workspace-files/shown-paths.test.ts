@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FileAccess } from '#contracts/workspace-files'
 import { createConfinedFiles } from './confined-files.js'
 
-const files = createConfinedFiles({ hiddenNames: ['.runwright'], protectedNames: ['.git'], protectedPaths: [] })
+const files = createConfinedFiles({ hidden_names: ['.runwright'], protected_names: ['.git'], protected_paths: [] })
 let root = ''
 let access: FileAccess
 beforeEach(() => {

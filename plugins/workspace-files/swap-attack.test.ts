@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FileAccess } from '#contracts/workspace-files'
 import { createConfinedFiles } from './confined-files.js'
 
-const files = createConfinedFiles({ hiddenNames: [], protectedNames: [], protectedPaths: [] })
+const files = createConfinedFiles({ hidden_names: [], protected_names: [], protected_paths: [] })
 const ATTACK_MS = 2500
 /** Swaps a folder and a file of the workspace with links that lead out, as fast as it can; repairs what the victim made. */
 const ATTACKER = `

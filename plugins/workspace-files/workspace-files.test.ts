@@ -26,7 +26,7 @@ import { createTurns } from './turns.js'
 
 describePlugin(plugin, { dir: import.meta.dirname })
 
-const config = { hiddenNames: ['.runwright'], protectedNames: ['.git'], protectedPaths: ['locked'] }
+const config = { hidden_names: ['.runwright'], protected_names: ['.git'], protected_paths: ['locked'] }
 const turns = createTurns()
 const files = createConfinedFiles(config, turns)
 const bytes = (text: string) => new TextEncoder().encode(text)

@@ -7,6 +7,7 @@ import { SCOPES } from '#contracts/identity'
 import type { PluginManifest, PluginScope } from '#contracts/plugin'
 import { checkConfig } from '#kernel/host/check-config'
 import { handlesLeftBy } from './handles.js'
+import { misnamedSettings } from './misnamed-settings.js'
 import { type OpenPluginOptions, openGeneration, openPlugin } from './open-plugin.js'
 
 /** What a plugin is checked with. `config` and `ports` are what it needs to open; the config must be one that works. */
@@ -35,6 +36,10 @@ export function pluginCases(plugin: PluginManifest, options: PluginCaseOptions =
         match(plugin.name, NAME)
         if (options.dir !== undefined) deepStrictEqual(plugin.name, basename(options.dir))
       },
+    },
+    {
+      name: 'its settings are named in snake_case, and none takes the name enabled',
+      run: async () => deepStrictEqual(misnamedSettings(plugin.config), []),
     },
     {
       name: 'it provides only what it declares',

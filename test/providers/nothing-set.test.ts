@@ -43,7 +43,7 @@ test('with nothing configured a run says which provider and variable it is about
 test('settings of the bare client’s own answer a run before anybody complains', async () => {
   const server = await startChatServer({ turns: [{ text: 'bare' }] })
   undos.push(() => server.close())
-  const live = await bare(`[plugins.openai-compatible]\nbaseUrl = "${server.baseUrl}"\napiKey = "sk-own"\n`)
+  const live = await bare(`[plugins.openai-compatible]\nbase_url = "${server.baseUrl}"\napi_key = "sk-own"\n`)
   expect((await live.run({ prompt: 'hi', model: 'nobody-has-it' })).at(-1)?.payload).toMatchObject({ output: 'bare' })
   expect(server.calls[0]?.headers.authorization).toBe('Bearer sk-own')
 })

@@ -80,8 +80,8 @@ output_per_1m_tokens_usd = 10
 cache_read_per_1m_tokens_usd = 0.125
 
 [plugins.openai-compatible]
-idleTimeoutSeconds = 0.5
+idle_timeout_seconds = 0.5
 
 [plugins.anthropic]
-idleTimeoutSeconds = 0.5
+idle_timeout_seconds = 0.5
 `

@@ -117,8 +117,8 @@ export class SessionBench {
     const config = {
       directory: join(this.base, 'global'),
       home: join(this.base, 'home'),
-      codexTokenUrl: tokenUrl,
-      kimiTokenUrl: tokenUrl,
+      codex_token_url: tokenUrl,
+      kimi_token_url: tokenUrl,
       ...more,
     }
     const one = await openPlugin(this.plugin, { ports: [[PROVIDERS, providers]], config, log: this.log })

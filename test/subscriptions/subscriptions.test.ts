@@ -26,8 +26,8 @@ afterEach(async () => {
 
 const CONFIG = () => `
 [plugins.subscriptions]
-codexTokenUrl = "${tokens.origin}/token"
-kimiTokenUrl = "${tokens.origin}/token"
+codex_token_url = "${tokens.origin}/token"
+kimi_token_url = "${tokens.origin}/token"
 [plugins.catalog.providers.codex-subscription]
 base_url = "${vendor.url}"
 protocol = "echo"
