@@ -47,6 +47,20 @@ async function sayings(epoch: HostBench['host']['current']) {
 
 const saying = (word: string) => ({ hook: { said: word }, tool: { output: `late ${word}` }, route: { word } })
 
+test('the log of a start counts the plugins, that of a swap names what came and went', async () => {
+  const { host, edit, remove, logged } = await boot({ echo: ECHO, still: { 'index.js': entry('still', '') } })
+  await edit('echo', 'late.js', 'late one', 'late two')
+  await host.sync()
+  await remove('echo')
+  await host.sync()
+  const [first, second] = [expect.stringMatching(/^echo@\w+#1$/), expect.stringMatching(/^echo@\w+#3$/)]
+  expect(logged.filter(({ message }) => message === 'epoch swapped').map(({ facts }) => facts)).toEqual([
+    { epoch: 1, plugins: 2 },
+    { epoch: 2, plugins: 2, opened: [second], closed: [first] },
+    { epoch: 3, plugins: 1, opened: [], closed: [second] },
+  ])
+})
+
 test('a leased epoch keeps its code, late imports too, while new work gets the new code', async () => {
   const { host, edit } = await boot({ echo: ECHO })
   const old = host.current

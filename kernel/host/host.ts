@@ -164,7 +164,11 @@ export class PluginHost {
     await Promise.all(leaving.map(({ generation }) => generation.stop()))
     for (const generation of plan.opened) generation.activate(stopping.get(generation.name))
     old?.retire()
-    this.#options.log.info({ epoch: next.number, opened: plan.opened.map(({ id }) => id) }, 'epoch swapped')
+    const changes = old && {
+      opened: plan.opened.map(({ id }) => id),
+      closed: leaving.map(({ generation }) => generation.id),
+    }
+    this.#options.log.info({ epoch: next.number, plugins: plan.members.size, ...changes }, 'epoch swapped')
   }
 
   async #compose({ members, opened }: Plan, number: number): Promise<Epoch> {
