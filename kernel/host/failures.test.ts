@@ -90,7 +90,9 @@ describe.each(MISTAKES)('$what', ({ bad, message, undoneThen }) => {
   test('keeps the daemon from starting, with the name of a plugin and how to switch it off', async () => {
     bench = await createHostBench({ good: GOOD, bad }, { limitMs: 1500 })
     const error: unknown = await bench.host.sync().catch((reason: unknown) => reason)
-    expect((error as Error).message).toMatch(/^plugin "(bad|good)" [\s\S]*\[plugins\.(bad|good)\] enabled = false/)
+    expect((error as Error).message).toMatch(
+      /^plugin "(bad|good)" [\s\S]*[^.]\.\nTo start without it, [\s\S]*\[plugins\.(bad|good)\] enabled = false\.$/,
+    )
   })
 
   test('leaves the running epoch alone on a reload, undoes what was opened, and is shown', async () => {

@@ -20,6 +20,10 @@ export function pluginAtFault(error: unknown): string | undefined {
   return typeof plugin === 'string' ? plugin : undefined
 }
 
+/** One line each, ended, so that they read well too where somebody makes one line of them. */
+export const sentences = (texts: readonly string[]): string =>
+  texts.map(text => (/[\w"')}\]]$/.test(text) ? `${text}.` : text)).join('\n')
+
 /** What an operator can do about a plugin that keeps the daemon from starting. */
 export const switchOffHint = (plugins: readonly string[]): string =>
   `To start without it, switch it off in the config file: ${plugins

@@ -1,6 +1,6 @@
 import { Failure, messageOf } from '#contracts/errors'
 import { Epoch } from './epoch.js'
-import { pluginAtFault, pluginFault, switchOffHint } from './fault.js'
+import { pluginAtFault, pluginFault, sentences, switchOffHint } from './fault.js'
 import { DEFAULT_LIMIT_MS, type HostOptions, type PluginSource } from './host-options.js'
 import { type LoadedPlugin, Loader } from './load.js'
 import { disposeAll, type Member, Opener, type Plan } from './opener.js'
@@ -146,7 +146,7 @@ export class PluginHost {
     }
     const outcomes = await Promise.allSettled(sources.map(source => this.#loader.load(source)))
     const errors = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
-    if (errors.length > 1) throw new AggregateError(errors, errors.map(messageOf).join('\n'))
+    if (errors.length > 1) throw new AggregateError(errors, sentences(errors.map(messageOf)))
     if (errors.length === 1) throw errors[0]
     return outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   }
@@ -200,7 +200,7 @@ export class PluginHost {
       return error
     }
     if (plugins.length === 0) return error
-    const message = `${messageOf(error)}\n${switchOffHint(plugins)}`
+    const message = sentences([messageOf(error), switchOffHint(plugins)])
     return new Failure('invalid_request', message, { cause: error, details: { plugins } })
   }
 
