@@ -54,11 +54,11 @@ test('a value of the wrong type is reported and the layer below keeps its say', 
   })
   expect(raw).toEqual({ model: 'gpt-4.1-mini', limit: 4 })
   expect(problems.map(({ key, given, expected }) => [key, given, expected])).toEqual([
-    ['plugins.acme.key', '***', 'string'],
-    ['plugins.acme.limit', '0', 'integer, minimum 1'],
+    ['plugins.acme.key', '***', 'text'],
+    ['plugins.acme.limit', '0', 'a whole number, minimum 1'],
     ['plugins.acme.mode', 'off', '"fast" or "slow"'],
     ['plugins.acme.mode', 'medium', '"fast" or "slow"'],
-    ['plugins.acme.nested.deep', '1', 'boolean'],
+    ['plugins.acme.nested.deep', '1', 'true or false'],
     ['plugins.acme.limits', '(not shown)', 'a known key (did you mean plugins.acme.limit?)'],
   ])
 })
@@ -70,6 +70,6 @@ test('a setting nobody knows, or of another type, is reported as a fault of the 
   expect(raw).toEqual({})
   expect(problems.map(({ key, expected }) => [key, expected])).toEqual([
     ['modell', 'a known key (did you mean model?)'],
-    ['plugins.acme.b', 'number'],
+    ['plugins.acme.b', 'a number'],
   ])
 })

@@ -26,9 +26,17 @@ export function typeText(type: TSchema): string {
   if (Array.isArray(type.anyOf)) return (type.anyOf as TSchema[]).map(typeText).join(' or ')
   if (type[Kind] === 'Literal') return JSON.stringify(type.const)
   const limits = LIMITS.filter(limit => type[limit] !== undefined).map(limit => `${limit} ${String(type[limit])}`)
-  return [type.type ?? 'another type', ...limits].join(', ')
+  return [WORDS[type.type] ?? 'another type', ...limits].join(', ')
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  array: 'a list',
+  object: 'a table',
+}
 const LIMITS = ['minimum', 'exclusiveMinimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'format', 'maxItems']
 
 function readAs(type: TSchema, text: string): unknown {
