@@ -89,8 +89,15 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   )
   const own = config.log ? undefined : createLog(live.daemon.logLevel)
   const log = config.log ?? (own as PluginLog)
+  const told = new WeakMap<LoadedConfig, Set<string>>()
   const report = (problems: readonly Problem[]): void => {
-    for (const problem of problems) log.warn({ key: problem.key, source: problem.source }, describeProblem(problem))
+    const texts = told.get(live.current()) ?? new Set()
+    told.set(live.current(), texts)
+    for (const problem of problems) {
+      const text = describeProblem(problem)
+      if (!texts.has(text)) log.warn({ key: problem.key, source: problem.source }, text)
+      texts.add(text)
+    }
   }
   const reportStrays = async (now: LoadedConfig): Promise<void> => {
     if (now.plugins.size === 0 && now.settings.enabled_plugins.length === 0) return

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { boot } from './kit/boot.js'
 import { runCommand, serveCommand } from './kit/cli-process.js'
 
 let dir: string
@@ -83,6 +84,18 @@ test('a setting of a plugin in another spelling is ignored, and the log says how
   expect(log()).toContain(
     'plugins.questions.timeoutSeconds is not a known key (did you mean plugins.questions.timeout_seconds?); ignored',
   )
+})
+
+test('what is wrong in the configuration is said once each time it is read, not at every look at the plugins', async () => {
+  const configFile = join(dir, 'team.toml')
+  await writeFile(configFile, '[plugins.questions]\ntimeoutSeconds = 5\n')
+  const { daemon, logged, stop } = await boot({ dir, configFile })
+  undos.push(stop)
+  const said = () => logged.filter(({ key }) => key === 'plugins.questions.timeoutSeconds').length
+  await daemon.sync()
+  const looked = said()
+  await daemon.config.reload()
+  expect([looked, said()]).toEqual([1, 2])
 })
 
 test('a folder that is not there is no plugin', async () => {
