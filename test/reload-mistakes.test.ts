@@ -160,7 +160,7 @@ test('a database that keeps runs or keys is not taken from under a running daemo
     const runs = async () => (await durable.request('GET', '/v1/runs')).status
     expect(await runs()).toBe(401)
     await durable.remove('sqlite')
-    await expect(durable.daemon.sync()).rejects.toThrow(/sqlite.*restart/)
+    await expect(durable.daemon.sync()).rejects.toThrow(/keeps runs.*cannot be taken.*restart/)
     expect(await runs()).toBe(401)
   } finally {
     await durable.stop()
