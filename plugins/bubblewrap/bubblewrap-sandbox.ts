@@ -1,5 +1,4 @@
 import { homedir } from 'node:os'
-import { isFailure } from '#contracts/errors'
 import type { Sandbox, SandboxCommand, SandboxExit, SandboxPolicy, SandboxRefusal } from '#contracts/sandbox'
 import { bwrapArguments } from './arguments.js'
 import { isBelow } from './below.js'
@@ -14,10 +13,12 @@ import { environmentOf, findProgram, isExecutable, USUAL_PATH } from './program.
 import { real } from './real-path.js'
 import { BWRAP_MISSING, explainFailure, explainNetwork, refuse } from './refusal.js'
 import { compileSocketFilter } from './seccomp.js'
+import { NotStarted } from './spawner.js'
 import { fileSystemView, type Mount, type Place, readableSecrets } from './view.js'
 
 const MAX_ARGUMENT_BYTES = 120_000
 const CHECK_TIMEOUT_MS = 10_000
+const MAX_ATTEMPTS = 3
 
 /** A `Sandbox` of Linux namespaces. `close` ends every command and removes what they shared. */
 export class BubblewrapSandbox implements Sandbox {
@@ -92,8 +93,27 @@ export class BubblewrapSandbox implements Sandbox {
   ): Promise<SandboxExit | SandboxRefusal> {
     const bwrap = this.#config.bwrap_path || findProgram(this.#path, 'bwrap')
     if (!bwrap || !isExecutable(bwrap)) return refuse(BWRAP_MISSING)
-    const problem = this.#problemOf(command, policy)
-    if (problem) return refuse(problem)
+    for (let attempt = 1; ; attempt++) {
+      const problem = this.#problemOf(command, policy)
+      if (problem) return refuse(problem)
+      try {
+        return await this.#attempt(bwrap, command, policy, signal)
+      } catch (error) {
+        if (error instanceof NetworkProblem) return explainNetwork(error.message, policy)
+        if (!(error instanceof NotStarted)) throw error
+        if (signal.aborted) return { kind: 'aborted' }
+        if (attempt === MAX_ATTEMPTS) return refuse(`The command was not started: ${error.message}, time and again.`)
+      }
+    }
+  }
+
+  /** Rejects with `NotStarted` when what was to start the command has ended; the next attempt has a new one. */
+  async #attempt(
+    bwrap: string,
+    command: SandboxCommand,
+    policy: SandboxPolicy,
+    signal: AbortSignal,
+  ): Promise<SandboxExit | SandboxRefusal> {
     let lease: Lease | undefined
     try {
       const ground = this.#ensureGround()
@@ -126,10 +146,6 @@ export class BubblewrapSandbox implements Sandbox {
       }
       if (settled.kind === 'exited') this.#proven.add(`${policy.scope} ${policy.network}`)
       return settled
-    } catch (error) {
-      if (error instanceof NetworkProblem) return explainNetwork(error.message, policy)
-      if (isFailure(error, 'unavailable')) return refuse(error.message)
-      throw error
     } finally {
       lease?.end()
     }

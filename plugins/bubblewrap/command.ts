@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '#contracts/errors'
 import type { SandboxCommand, SandboxExit, SandboxRefusal } from '#contracts/sandbox'
 import { LeftOver } from './left-over.js'
+import { isRunning } from './process-state.js'
 import { refuse } from './refusal.js'
 import { type Launched, MOUNTED } from './spawner.js'
 
@@ -92,11 +92,15 @@ export async function settle(
   }
   if (hasEnded) launched.release()
   if (broken) throw broken.error
-  if (ending === 'lost') return { kind: 'failed', text: 'the process that started it was killed from outside' }
+  if (ending === 'lost') return refuse(KILLED)
   if (ending === 'refused') return refuse(objection)
   if (ending) return { kind: ending }
   const code = report.exitCode
-  if (code === undefined) return { kind: 'failed', text: firstWords.text() }
+  if (code === undefined) {
+    const text = firstWords.text()
+    // It does not end like this without a complaint, unless it is killed; then these are the command's own words.
+    return COMPLAINT.test(text) ? { kind: 'failed', text } : refuse(KILLED)
+  }
   return { kind: 'exited', code }
 }
 
@@ -131,6 +135,12 @@ class LauncherReport {
     return digits === undefined ? undefined : Number(digits)
   }
 }
+
+const COMPLAINT = /^(bwrap|spawner|spawner-of-root|network): /
+
+const KILLED =
+  'The process that holds the command was killed from outside, and the command with it. It may have run in part; ' +
+  'the next one is not affected.'
 
 const CHILD_PID = /"child-pid": (\d+)/
 const EXIT_CODE = /"exit-code": (\d+)/
@@ -205,15 +215,6 @@ async function processSpaceEnded(initPid: number): Promise<boolean> {
     await delay(1)
   }
   return !isRunning(initPid)
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
-  } catch {
-    return false
-  }
 }
 
 function kill(pid: number | undefined): void {

@@ -7,13 +7,28 @@ afterEach(() => void vi.useRealTimers())
 
 /** Networks that only count; the newest comes last. */
 function bench(idleMs = 1000) {
+  const ended = new Set<number>()
   const opened: (PrivateNetwork & { readonly name: number; readonly end: AbortController })[] = []
   let isRefused = false
   const networks = new Networks(async () => {
     if (isRefused) throw new Error('no network')
     const end = new AbortController()
     const close = () => end.abort()
-    const network = { name: opened.length, end, lost: end.signal, resolver: '', send: () => undefined, close }
+    const isLost = () => {
+      if (ended.has(network.name)) end.abort()
+      return end.signal.aborted
+    }
+    const over = new Promise<void>(() => {})
+    const network = {
+      name: opened.length,
+      end,
+      lost: end.signal,
+      isLost,
+      over,
+      resolver: '',
+      send: () => undefined,
+      close,
+    }
     opened.push(network)
     return network
   }, idleMs)
@@ -21,7 +36,7 @@ function bench(idleMs = 1000) {
     isRefused = value
   }
   const alive = () => opened.filter(({ lost }) => !lost.aborted).map(({ name }) => name)
-  return { networks, opened, refuse, alive }
+  return { networks, opened, refuse, alive, ended }
 }
 
 test('commands of one key share a network, also while it is being opened; other keys have their own', async () => {
@@ -64,6 +79,19 @@ test('a lost one is not handed out again', async () => {
   lease.end()
   await vi.advanceTimersByTimeAsync(5000)
   expect(alive()).toEqual([1])
+})
+
+test('nor one that has ended without a word of it yet', async () => {
+  const { networks, ended, alive } = bench()
+  const first = await networks.lease('a')
+  first.end()
+  ended.add(0)
+  const [second, third] = [await networks.lease('a'), await networks.lease('a')]
+  expect([alive(), third.network]).toEqual([[1], second.network])
+  second.end()
+  third.end()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(alive()).toEqual([])
 })
 
 test('one that could not be had is tried again', async () => {

@@ -32,11 +32,14 @@ export class Networks {
     clearTimeout(shared.timer)
     shared.users++
     try {
-      return { network: await shared.opening, end: () => this.#left(key, shared) }
+      const network = await shared.opening
+      if (!network.isLost()) return { network, end: () => this.#left(key, shared) }
     } catch (error) {
       this.#left(key, shared)
       throw error
     }
+    this.#left(key, shared)
+    return this.lease(key)
   }
 
   #add(key: string): Shared {

@@ -18,6 +18,10 @@ export interface NetworkPrograms {
  */
 export interface PrivateNetwork {
   readonly lost: AbortSignal
+  /** Looks for itself whether a part of it has ended, and makes `lost` fire then; the event loop may be late to tell. */
+  isLost(): boolean
+  /** Resolves after `lost`, when no process is left that could start a command in it. */
+  readonly over: Promise<void>
   /** The commands' `/etc/resolv.conf`. */
   readonly resolver: string
   /** A line to the shell that starts commands in it. */
@@ -52,38 +56,57 @@ export async function openPrivateNetwork(options: PrivateNetworkOptions): Promis
   const pipes = ['life', 'carrier'].map(suffix => openSync(file(suffix), constants.O_RDONLY | constants.O_NONBLOCK))
   // For both ways, because nobody reads yet.
   const input = openSync(file('control'), constants.O_RDWR | constants.O_NONBLOCK)
-  const pid = await ask(['net', name]).catch(() => 0)
-  if (pid === 0) {
-    const said = pipes.map(lastWords).find(text => text !== '')
+  const discard = () => {
     for (const fd of [...pipes, input]) closeSync(fd)
     release()
+  }
+  const pid = await ask(['net', name]).catch(error => {
+    discard()
+    throw error
+  })
+  if (pid === 0) {
+    const said = pipes.map(lastWords).find(text => text !== '')
+    discard()
     throw new NetworkProblem(said ?? 'it ended without a word')
   }
   const control = new Socket({ fd: input, readable: false, writable: true })
   const lost = new AbortController()
   setMaxListeners(0, lost.signal)
-  let parts = pipes.length
   const end = () => {
     control.destroy()
     lost.abort()
   }
-  for (const fd of pipes) {
+  const ends = pipes.map(fd => {
     const life = new Socket({ fd, readable: true, writable: false })
     life
       .unref()
       .resume()
       .on('error', () => {})
-    life.once('close', () => {
-      end()
-      parts--
-      if (parts === 0) release()
-    })
+    life.once('close', end)
+    return new Promise<void>(resolve => life.once('close', () => resolve()))
+  })
+  const over = Promise.all(ends).then(release)
+  const isLost = () => {
+    if (!lost.signal.aborted && pipes.some(isAtEnd)) end()
+    return lost.signal.aborted
   }
   control.unref()
   control.on('error', end)
   signal.addEventListener('abort', end, { once: true })
   lost.signal.addEventListener('abort', () => signal.removeEventListener('abort', end), { once: true })
-  return { lost: lost.signal, resolver: file('resolver'), send: line => void control.write(line), close: end }
+  const send = (line: string) => void control.write(line)
+  return { lost: lost.signal, isLost, over, resolver: file('resolver'), send, close: end }
+}
+
+const someBytes = Buffer.alloc(4096)
+
+/** Nobody holds the other end any more. What else it brings is of no interest. */
+function isAtEnd(fd: number): boolean {
+  try {
+    return readSync(fd, someBytes) === 0
+  } catch {
+    return false
+  }
 }
 
 const LAST_WORDS_BYTES = 4096

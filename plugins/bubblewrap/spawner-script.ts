@@ -5,11 +5,13 @@
  *   `run N in out err filter` starts the NUL-separated command line found in `N.argv`, its launcher's options on
  *                             descriptor 7, the filter on 9; `run N pid` says that the pipes of N are open. With one
  *                             more word, `held`, it gets the file `mounted` on 5 and the pipe `N.go` on 4
+ *   `echo N`                  is answered, after what was said before
  *   `net N`                   opens network N with the programs found in `N.tools`; `net N pid` says that its shell takes
  *                             lines from `N.control`, `net N 0` that it could not be had
  * When the daemon is gone, which shows as the end of input, everything started here is killed with it: each launcher is
  * stopped first, so that it cannot make the child that would outlive it, then the child, then the launcher. The program
- * that carries a network's connections ends when the network's shell does, the writer of `N.life`.
+ * that carries a network's connections ends when the network's shell does, the writer of `N.life`. Whoever may still
+ * start a command holds descriptor 3 and, in a network, `N.life`; a started one holds neither.
  *
  * Root owns the machine's devices and could change their modes through every view, so for root they are mounted
  * read-only here, in a mount namespace that follows the machine's: what is written to a device does not mind. When
@@ -22,6 +24,9 @@ serve() {
     make)
       mkfifo -m 600 "$slot.$in" "$slot.$out" "$slot.$err" \${filter:+"$slot.$filter"} && printf 'make %s 0\\n' "$slot" >&3
       ;;
+    echo)
+      printf 'echo %s 0\\n' "$slot" >&3
+      ;;
     net)
       network "$slot" </dev/null >/dev/null &
       disown $!
@@ -32,7 +37,7 @@ serve() {
         mapfile -d '' -t argv <"$slot.argv"
         [ "$filter" = none ] && exec 9<&-
         [ -n "$held" ] && exec 4<>"$slot.go" 5<mounted
-        exec "\${argv[@]}" 3>&-
+        exec "\${argv[@]}" 3>&- 6>&-
       } <"$in" >"$out" 2>"$err" 7<"$slot.options" 8>"$slot.status" 9<"$filter.filter" &
       ;;
     esac
@@ -70,6 +75,8 @@ if [ "$0" = network ]; then
   exec 9<"$1.ready"
   echo
   exec >/dev/null
+  # Standard error is each command's own.
+  exec 6>&2
   mapfile -d '' -t tools <"$1.tools"
   if read -r -N 1 _ <&9 && exec 9<&- && "\${tools[2]}" -batch "$1.rules"; then
     printf 'net %s %s\\n' "$1" "$$" >&3

@@ -5,11 +5,11 @@ import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure } from '#contracts/errors'
 import type { NetworkPlan } from './network-plan.js'
 import { isUnused } from './pipe-check.js'
 import { type NetworkPrograms, openPrivateNetwork, type PrivateNetwork } from './private-network.js'
 import { openProcessLimit } from './process-limit.js'
+import { isRunning } from './process-state.js'
 import { SPAWNER_SCRIPT } from './spawner-script.js'
 
 export interface SpawnerOptions {
@@ -64,12 +64,16 @@ export interface Spawner {
   /** The same, on a disk. */
   readonly tempDir: string
   readonly isAlive: boolean
+  /** Rejects with `NotStarted` when it ended before it could start it. */
   launch(launch: Launch): Promise<Launched>
-  /** Throws `NetworkProblem` when it cannot be had. It ends with the spawner at the latest. */
+  /** Throws `NetworkProblem` when it cannot be had, `NotStarted` when the spawner ended meanwhile. It ends with the spawner at the latest. */
   openNetwork(programs: NetworkPrograms, plan: NetworkPlan): Promise<PrivateNetwork>
   /** Lets it kill what runs and clean up, and sees to it that this is done. */
   close(): Promise<void>
 }
+
+/** The command did certainly not start, because what was to start it has ended; another one can. */
+export class NotStarted extends Error {}
 
 const START_TIMEOUT_MS = 15_000
 const CLOSE_TIMEOUT_MS = 3000
@@ -95,7 +99,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   // It waits for this line before anything else, so that nothing is ever started outside of the group.
   if (child.pid !== undefined) limit?.add(child.pid)
   child.stdin?.write(`${limit?.dir ?? ''}\n`)
-  const answers = listen(child)
+  const answers = listen(child, () => fail())
   const control = child.stdin
   const freeSlots: string[] = []
   const freeNetworks: string[] = []
@@ -103,12 +107,19 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   let isAlive = true
   const lost = new AbortController()
   setMaxListeners(0, lost.signal)
-  const fail = () => {
+  const end = () => {
     isAlive = false
     lost.abort()
-    answers.fail()
   }
-  child.once('error', fail)
+  // With the rest of it, so that nobody is left who could still start what it was told to.
+  const fail = () => {
+    end()
+    if (child.pid !== undefined) killGroup(child.pid)
+  }
+  child.once('error', () => {
+    fail()
+    answers.end()
+  })
   const exited = new Promise<void>(resolve => child.once('exit', () => resolve()))
   child.once('exit', fail)
   control?.on('error', fail)
@@ -117,7 +128,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
 
   const ask: Ask = (words, network) => {
     if (!isAlive || network?.lost.aborted) return Promise.reject(gone())
-    const answer = answers.next(words, network?.lost)
+    const answer = answers.next(words, network)
     const line = `${words.join(' ')}\n`
     if (network) network.send(line)
     else control?.write(line)
@@ -136,7 +147,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
     dir,
     tempDir,
     get isAlive() {
-      return isAlive
+      return isAlive && isRunning(child.pid ?? 0)
     },
     async launch({ argv, options, stdin, mergesOutput, filter, isHeld, network }) {
       const pipes = ['out', 'err', 'status', 'go']
@@ -151,29 +162,37 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       const started = ask(['run', slot, input, output, errors, filter, ...(isHeld ? ['held'] : [])], network)
       const pid = await started.catch(error => {
         for (const fd of sockets) closeSync(fd)
+        if (error instanceof NotStarted) freeSlots.push(slot)
         throw error
       })
       const [stdout, ...others] = sockets.map(fd => new Socket({ fd, readable: true, writable: false }))
       const status = others.pop()
       if (!stdout || !status) throw gone()
-      const end = network ? network.lost : lost.signal
       if (stdin !== undefined) rmSync(file('in'), { force: true })
       const proceed = () => letGo(file('go'))
       const release = () => {
         if (isUnused(file('out')) && (mergesOutput || isUnused(file('err')))) freeSlots.push(slot)
         else for (const name of [...pipes, 'argv', 'options']) rmSync(file(name), { force: true })
       }
-      return { pid, stdout, stderr: others[0], status, lost: end, proceed, release }
+      return { pid, stdout, stderr: others[0], status, lost: network ? network.lost : lost.signal, proceed, release }
     },
     async openNetwork(programs, plan) {
       const pipes = ['control', 'life', 'ready', 'carrier']
       const name = await freeName(freeNetworks, () => `n${made++}`, pipes)
       const release = () => void freeNetworks.push(name)
-      return openPrivateNetwork({ dir, name, programs, plan, ask, release, signal: lost.signal })
+      const network = await openPrivateNetwork({ dir, name, programs, plan, ask, release, signal: lost.signal })
+      // What its shell said at the last was said before this is answered.
+      void network.over
+        .then(() => ask(['echo', name]))
+        .then(
+          () => answers.end(network),
+          () => undefined,
+        )
+      return network
     },
     async close() {
       const wasAlive = isAlive
-      fail()
+      end()
       control?.end()
       if (wasAlive) await Promise.race([exited, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
       if (child.pid !== undefined) killGroup(child.pid)
@@ -183,8 +202,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   }
 }
 
-const gone = () =>
-  new Failure('unavailable', 'The process that starts commands has ended; the next command starts it anew.')
+const gone = () => new NotStarted('the process that starts commands has ended')
 
 const limits = ({ maxProcesses, maxMemoryMb }: SpawnerOptions) => [String(maxProcesses), String(maxMemoryMb * 1024)]
 
@@ -207,23 +225,32 @@ export type Ask = (
   network?: PrivateNetwork,
 ) => Promise<number>
 
-/** Answers of the spawner, by word and name. */
-function listen(child: ChildProcess) {
-  const waiting = new Map<string, (pid?: number) => void>()
+/** Answers of the spawner and of the shells of networks, by word and name. None is lost: the last are read before the end. */
+function listen(child: ChildProcess, ended: () => void) {
+  const waiting = new Map<string, Waiting>()
   const answers = child.stdio[3] as Socket | undefined
   let rest = ''
+  let hasEnded = false
+  const end = (network?: PrivateNetwork) => {
+    hasEnded ||= network === undefined
+    for (const one of [...waiting.values()]) if (!network || one.network === network) one.settle()
+  }
   answers?.unref()
   answers?.on('error', () => {})
+  answers?.once('close', () => {
+    ended()
+    end()
+  })
   answers?.on('data', (data: Buffer) => {
     const lines = (rest + data.toString('latin1')).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
       const [word, name, pid] = line.split(' ')
-      waiting.get(`${word} ${name}`)?.(Number(pid))
+      waiting.get(`${word} ${name}`)?.settle(Number(pid))
     }
   })
   return {
-    next: ([word, name]: readonly string[], lost?: AbortSignal) =>
+    next: ([word, name]: readonly string[], network?: PrivateNetwork) =>
       new Promise<number>((resolve, reject) => {
         const timer = setTimeout(() => {
           // It cannot fork, or somebody stopped it: nothing it would say later can be trusted.
@@ -231,18 +258,20 @@ function listen(child: ChildProcess) {
         }, START_TIMEOUT_MS)
         const settle = (pid?: number) => {
           clearTimeout(timer)
-          lost?.removeEventListener('abort', fail)
           waiting.delete(`${word} ${name}`)
           pid === undefined ? reject(gone()) : resolve(pid)
         }
-        const fail = () => settle()
-        lost?.addEventListener('abort', fail, { once: true })
-        waiting.set(`${word} ${name}`, settle)
+        if (hasEnded) settle()
+        else waiting.set(`${word} ${name}`, { network, settle })
       }),
-    fail() {
-      for (const settle of [...waiting.values()]) settle()
-    },
+    /** No further answer comes, or none from the shell of `network`. */
+    end,
   }
+}
+
+interface Waiting {
+  readonly network: PrivateNetwork | undefined
+  settle(pid?: number): void
 }
 
 function killGroup(leader: number): void {
