@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BubblewrapConfig } from './config.js'
@@ -9,6 +8,7 @@ import { Networks } from './networks.js'
 import { NetworkProblem, type PrivateNetwork } from './private-network.js'
 import { findProgram, isWritable } from './program.js'
 import { real } from './real-path.js'
+import { removeTree } from './remove-tree.js'
 import { compileSocketFilter } from './seccomp.js'
 import { openSpawner, type Spawner } from './spawner.js'
 
@@ -61,7 +61,7 @@ export function openGround({ config, bash, path, home }: GroundOptions): Ground 
       if (mkdirSync(dir, { recursive: true })) chmodSync(dir, 0o1777)
       return dir
     },
-    endSession: session => rm(sessionPath(session), { recursive: true, force: true }),
+    endSession: session => removeTree(sessionPath(session)),
     privateHome(root) {
       for (const base of [preferred, spawner.tempDir]) {
         if (!base) continue

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { closeSync, constants, openSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { NetworkPlan } from './network-plan.js'
@@ -52,6 +52,8 @@ export async function openPrivateNetwork(options: PrivateNetworkOptions): Promis
   const tools = [programs.unshare, programs.slirp4netns, programs.ip, plan.cidr]
   writeFileSync(file('tools'), tools.map(word => `${word}\0`).join(''), { mode: 0o600 })
   writeFileSync(file('rules'), plan.rules, { mode: 0o600 })
+  // Of an earlier network of the name; only root could write into what nobody may.
+  rmSync(file('resolver'), { force: true })
   writeFileSync(file('resolver'), plan.resolver, { mode: 0o444 })
   const pipes = ['life', 'carrier'].map(suffix => openSync(file(suffix), constants.O_RDONLY | constants.O_NONBLOCK))
   // For both ways, because nobody reads yet.

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { isUnused } from './pipe-check.js'
 import { type NetworkPrograms, openPrivateNetwork, type PrivateNetwork } from './private-network.js'
 import { openProcessLimit } from './process-limit.js'
 import { isRunning } from './process-state.js'
+import { removeTree } from './remove-tree.js'
 import { SPAWNER_SCRIPT } from './spawner-script.js'
 
 export interface SpawnerOptions {
@@ -99,7 +99,8 @@ export function openSpawner(options: SpawnerOptions): Spawner {
   // It waits for this line before anything else, so that nothing is ever started outside of the group.
   if (child.pid !== undefined) limit?.add(child.pid)
   child.stdin?.write(`${limit?.dir ?? ''}\n`)
-  const answers = listen(child, () => fail())
+  // One that is being closed is not to be stopped while it cleans up.
+  const answers = listen(child, () => isAlive && fail())
   const control = child.stdin
   const freeSlots: string[] = []
   const freeNetworks: string[] = []
@@ -196,7 +197,7 @@ export function openSpawner(options: SpawnerOptions): Spawner {
       control?.end()
       if (wasAlive) await Promise.race([exited, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
       if (child.pid !== undefined) killGroup(child.pid)
-      for (const path of [dir, tempDir]) await rm(path, { recursive: true, force: true })
+      for (const path of [dir, tempDir]) await removeTree(path)
       await limit?.close()
     },
   }
@@ -226,7 +227,7 @@ export type Ask = (
 ) => Promise<number>
 
 /** Answers of the spawner and of the shells of networks, by word and name. None is lost: the last are read before the end. */
-function listen(child: ChildProcess, ended: () => void) {
+function listen(child: ChildProcess, ended: () => unknown) {
   const waiting = new Map<string, Waiting>()
   const answers = child.stdio[3] as Socket | undefined
   let rest = ''
