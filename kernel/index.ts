@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -106,6 +106,7 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   }
   report(live.current().problems)
   await reportStrays(live.current())
+  holdPlace(live.daemon.stateDir)
   daemon = await startDaemon({
     settings: live.daemon,
     sources: () => pluginSources(config.bundled, live.current()),
@@ -130,6 +131,15 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   if (live.current().settings.run_db !== '' && daemon.host.current.port(RUN_STORE)?.isDurable !== true)
     log.warn({ key: 'run_db' }, NOBODY_KEEPS_RUNS)
   return Object.assign(daemon, { config: live, log })
+}
+
+/** What does not exist cannot be hidden: a command could make the directory, and leave in it what a later start reads. */
+function holdPlace(stateDir: string): void {
+  try {
+    mkdirSync(stateDir, { mode: 0o700 })
+  } catch {
+    // It is there, or nobody with the rights of this daemon can make it.
+  }
 }
 
 const NOBODY_KEEPS_RUNS =

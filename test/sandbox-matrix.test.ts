@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +42,6 @@ beforeAll(async () => {
   const configFile = join(outside, 'config.toml')
   writeFileSync(configFile, `[plugins.bubblewrap]\nhost_services = ["${outsideAddress()}:${port}"]\n`)
   live = await boot({ modelUrl: model.baseUrl, isDurable: true, environment: { OPENAI_API_KEY: KEY }, configFile })
-  mkdirSync(join(live.workspace, '.runwright'), { recursive: true })
   writeFileSync(join(live.workspace, '.runwright/keys'), 'STATE-CANARY')
 })
 afterAll(async () => {
@@ -227,4 +226,18 @@ describe('without bubblewrap every command is refused, in every scope, and says 
     expect((await bash('echo x >.runwright/plan.md', draft, bare)).error).toMatch(/bwrap/)
     expect(existsSync(join(bare.workspace, '.runwright/plan.md'))).toBe(false)
   })
+})
+
+test.each(['workspace', 'local'])('a command cannot make what the daemon keeps its state in: %s', async sandbox => {
+  const fresh = await boot({ modelUrl: model.baseUrl })
+  try {
+    const state = join(fresh.workspace, '.runwright')
+    const plant = 'mkdir -p .runwright; echo "model = 1" >.runwright/config.toml; mv .runwright moved; ls -A'
+    const { output } = await bash(plant, { permissions: { sandbox } }, fresh)
+    expect(output).toMatch(/^\.runwright$/m)
+    expect([readdirSync(state), statSync(state).mode & 0o777]).toEqual([[], 0o700])
+    expect(existsSync(join(fresh.workspace, 'moved'))).toBe(false)
+  } finally {
+    await fresh.stop()
+  }
 })

@@ -1,10 +1,11 @@
+import { rmdir } from 'node:fs/promises'
 import { createDaemon } from '../../index.js'
 import type { ConfigOptions } from '../environment.js'
 import { SILENT } from './sandbox-problem.js'
 
 /**
  * A daemon as this configuration describes it, but for what would touch the real one: it listens on a free loopback port,
- * keeps everything in memory and watches nothing.
+ * keeps everything in memory, watches nothing and leaves nothing behind.
  */
 export async function startTrial(
   environment: Readonly<Record<string, string>>,
@@ -17,7 +18,14 @@ export async function startTrial(
     settings: TRIAL,
     log: SILENT,
   })
-  return { url: daemon.url, stop: () => daemon.stop() }
+  return {
+    url: daemon.url,
+    async stop() {
+      await daemon.stop()
+      // Of the daemon's own making while it is empty.
+      await rmdir(daemon.config.daemon.stateDir).catch(() => undefined)
+    },
+  }
 }
 
 const TRIAL = {
