@@ -1,8 +1,10 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 /** A file a plugin starts by its path, such as a worker: it has to stay one. */
 const STARTED = /new URL\('\.\/([\w-]+\.js)', import\.meta\.url\)/g
+/** So many files of earlier programs stay: a daemon that runs one imports its late parts when they are first needed. */
+const KEPT_FILES = 500
 
 /**
  * Puts each compiled plugin into one file of `dist/packed/<name>`, beside what it ships besides code: the 400 files they
@@ -44,14 +46,14 @@ export async function pack(root) {
  */
 export async function packProgram(root) {
   const dist = join(root, 'dist')
-  rmSync(join(dist, 'program'), { recursive: true, force: true })
   const entry = join(dist, 'kernel/main.js')
   if (![entry, join(dist, 'config/index.js')].every(file => existsSync(file))) return
   const { build } = await import('esbuild')
-  await build({
+  const { metafile } = await build({
     entryPoints: [{ in: entry, out: 'kernel/main' }],
     chunkNames: 'program/[name]-[hash]',
     outdir: dist,
+    metafile: true,
     allowOverwrite: true,
     bundle: true,
     splitting: true,
@@ -62,6 +64,16 @@ export async function packProgram(root) {
     target: 'node20',
     logLevel: 'error',
   })
+  dropOldest(join(dist, 'program'), new Set(Object.keys(metafile.outputs).map(file => basename(file))))
+}
+
+/** Of the files in a folder that are not `current`, all but those that were written last. */
+function dropOldest(folder, current) {
+  if (!existsSync(folder)) return
+  const written = file => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const earlier = readdirSync(folder).filter(file => !current.has(file))
+  for (const file of earlier.sort((a, b) => written(b) - written(a)).slice(KEPT_FILES))
+    rmSync(join(folder, file), { force: true })
 }
 
 const startedBy = folder =>
