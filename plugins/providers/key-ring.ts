@@ -38,13 +38,14 @@ export class KeyRing {
   }
 
   /**
-   * Brings back what was stored, unless it is there already, and stores anew what is there and not stored under this secret.
-   * Never rejects: what cannot be read is logged and stays where it is, and its providers have no key.
+   * Brings back what was stored, unless it is there already, and stores anew what is there and not so stored under this
+   * secret. Never rejects: what cannot be read is logged and stays where it is, and its providers have no key.
    */
   async load(): Promise<void> {
     const { secret, records, log } = this.parts
     const under = digestOf(secret)
-    // Without a secret the database is not even opened.
+    // Without a secret the database is not even opened, and what is given meanwhile is newer than what it holds.
+    if (this.#records === undefined) this.#state.readUnder = undefined
     if (this.#records === undefined || this.#state.readUnder === under) return
     if (!records.isDurable('state'))
       log.warn({}, 'provider keys have a secret but no database to be kept in: they end with this process')
@@ -82,23 +83,23 @@ export class KeyRing {
     await this.#records.put(DEFAULT_TENANT, OF + name, { address, sealed })
   }
 
-  /** Names of the providers whose stored key the seal opens. What is in memory is newer than what is stored. */
+  /** Names of the providers whose key is stored as it is in memory; what is there already is newer than what is stored. */
   #unlock(rows: readonly Row[], seal: Seal): readonly string[] {
     const { keys } = this.#state
-    const opened: string[] = []
+    const kept: string[] = []
     const locked: string[] = []
     for (const { key, value } of rows) {
       if ('salt' in value) continue
       const name = key.slice(OF.length)
       const secret = seal.open(value.sealed, aboutOf(name, value.address))
-      if (secret !== undefined) opened.push(name)
-      if (keys.has(name)) continue
-      if (secret === undefined) locked.push(name)
-      else keys.set(name, { secret, address: value.address })
+      if (secret === undefined && !keys.has(name)) locked.push(name)
+      if (secret !== undefined && !keys.has(name)) keys.set(name, { secret, address: value.address })
+      const held = keys.get(name)
+      if (held && held.secret === secret && held.address === value.address) kept.push(name)
     }
     this.#state.locked = new Set(locked)
     if (locked.length > 0) this.parts.log.error({ providers: locked }, OTHER_SECRET)
-    return opened
+    return kept
   }
 
   #sealOf(): Promise<Seal> {

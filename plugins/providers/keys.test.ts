@@ -280,6 +280,23 @@ test('a secret that changes while the daemon runs costs no key: what is in memor
   expect([old.keys.size, [...old.locked]]).toEqual([0, ['acme', 'early']])
 })
 
+test('a key given while there was no secret takes the place of the stored one when the secret is back', async () => {
+  const records = createMemoryRecords()
+  const ring = async (secret: string, state: CarriedState) => {
+    const keys = new KeyRing({ state, records, secret, log: memoryLog([]) })
+    await keys.load()
+    return keys
+  }
+  const state = createCarriedState()
+  await (await ring('first', state)).set('acme', 'sk-leaked', 'https://acme.example')
+  await (await ring('', state)).set('acme', 'sk-new', 'https://acme.example')
+  await ring('first', state)
+
+  const restarted = createCarriedState()
+  await ring('first', restarted)
+  expect(restarted.keys.get('acme')?.secret).toBe('sk-new')
+})
+
 test('a stored key that was changed, or moved to another provider or address, opens for nobody', async () => {
   const records = createMemoryRecords()
   await (await openWith(records, SECRET)).providers.setKey('acme', 'sk-very-secret')
