@@ -125,8 +125,8 @@ export interface RunStore {
   /** Newest first by creation. */
   list(tenantId: string, query: RunQuery): Promise<readonly RunRecord[]>
   /**
-   * Events with `seq > after` (from the start when undefined), at most `limit`, and no more of them once they come to
-   * about `maxCharacters`, but at least one. Empty for an unknown run.
+   * Events with `seq > after` (from the start when undefined or -1), at most `limit`, and no more of them once they come
+   * to about `maxCharacters`, but at least one. Empty for an unknown run.
    */
   events(
     tenantId: string,

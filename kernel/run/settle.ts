@@ -58,10 +58,13 @@ async function saveHistory(
     workspace: run.workspace.root,
   }
   const rewritten = run.isRewritten ? { expectedCount: run.historyCount, messages: run.transcript } : undefined
-  // A former process may have stored it already: then what is held in memory must not grow by it once more.
-  if (run.isClaimed) history.forget(run.tenantId, run.conversationId)
+  const save = (): Promise<void> => {
+    // A former process may have stored it already: then what is held in memory must not grow by it once more.
+    if (run.isClaimed) history.forget(run.tenantId, run.conversationId)
+    return history.save(run.tenantId, run.conversationId, addition, rewritten)
+  }
   try {
-    await untilStored(run, () => history.save(run.tenantId, run.conversationId, addition, rewritten))
+    await untilStored(run, save)
     return ending
   } catch (error) {
     run.log.error({ run: run.id, error: messageOf(error) }, 'conversation not saved')
