@@ -22,7 +22,7 @@ describeRecords('memory', held(createMemoryRecords))
 describeKeyStore('the memory key store of the kit', held(createMemoryKeyStore))
 
 test('only the newest settled runs are kept, and all the others', async () => {
-  const store = createMemoryRunStore({ maxSettledRuns: 2 })
+  const store = createMemoryRunStore({ maxSettledRuns: 2, graceMs: 0 })
   const inC = { conversation_id: 'c' }
   for (const id of ['a', 'b', 'c', 'd']) {
     const idempotency = { key: id, fingerprint: 'f', expiresAt: store.now() + 1_000 }
@@ -35,6 +35,21 @@ test('only the newest settled runs are kept, and all the others', async () => {
   expect(events).toMatchObject([{ at: { runId: 'a' } }, { at: { runId: 'b' } }, { at: { runId: 'd' } }])
   const idempotency = { key: 'c', fingerprint: 'f', expiresAt: store.now() + 1_000 }
   expect(await store.create(aRun('c'), {}, { owner: 'o', idempotency })).toMatchObject({ kind: 'created' })
+})
+
+test('a run that settled a moment ago is kept beside them, within a bound', async () => {
+  let wall = 0
+  const store = createMemoryRunStore({ now: () => wall, maxSettledRuns: 2, graceMs: 100 })
+  const settle = async (id: string) => {
+    await store.create(aRun(id), {}, { owner: 'o' })
+    await store.commit({ runId: id, fence: 1 }, { record: aRun(id, { status: 'completed' }) })
+    return (await store.list('default', {})).length
+  }
+  const counts: number[] = []
+  for (let n = 0; n < 12; n++) counts.push(await settle(`r${n}`))
+  expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10])
+  wall = 100
+  expect(await settle('late')).toBe(2)
 })
 
 test('the clock of a memory store stands still while the wall clock is behind', async () => {
