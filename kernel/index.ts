@@ -37,6 +37,8 @@ export interface DaemonConfig extends DaemonLimits {
   readonly cwd?: string
   /** Default: JSON lines on stderr at the configured level. */
   readonly log?: PluginLog
+  /** Makes the state directory at start, so that no command can make it first. Default true; false where no tool runs. */
+  readonly makesStateDir?: boolean
   /** Directories of bundled plugins in place of the package's own; for tests. */
   readonly bundled?: readonly string[]
 }
@@ -106,7 +108,7 @@ export async function createDaemon(config: DaemonConfig = {}): Promise<Configure
   }
   report(live.current().problems)
   await reportStrays(live.current())
-  holdPlace(live.daemon.stateDir)
+  if (config.makesStateDir !== false) holdPlace(live.daemon.stateDir)
   daemon = await startDaemon({
     settings: live.daemon,
     sources: () => pluginSources(config.bundled, live.current()),

@@ -1,4 +1,5 @@
 import { Failure } from '#contracts/errors'
+import { sleep } from '#contracts/sleep'
 
 /** Settles like the work, or rejects with the signal's reason as soon as it fires. What the work does afterwards is ignored. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -8,19 +9,6 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     else signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
-}
-
-/** A timer that ends with the signal, and then rejects with its reason. */
-export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
-  })
-  try {
-    await unlessAborted(over, signal)
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 const LONGEST_TIMER_MS = 2 ** 30

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -50,6 +50,13 @@ test('without a daemon doctor has the default model asked over its real wire, an
   expect(asked(server)).toEqual([['gpt-4.1', undefined, 'Bearer sk-doctor']])
   // The sandbox check beside it has made the place of caches.
   expect((await readdir(dir)).filter(name => name !== '.cache')).toEqual([])
+})
+
+test('what a daemon holds for its state stays, also while it is empty', async () => {
+  const { dir, environment } = await given({ turns: [{ text: 'ready' }] })
+  await mkdir(join(dir, '.runwright'))
+  expect(await modelCheck(dir, environment)).toMatchObject({ state: 'ok' })
+  expect(await readdir(dir)).toContain('.runwright')
 })
 
 test('a refused key is told in the words of the provider, without the key', async () => {

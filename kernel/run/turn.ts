@@ -8,7 +8,8 @@ import type {
 } from '#contracts/model/client'
 import type { SideQuestion } from '#contracts/run/active-run'
 import type { DaemonSettings } from '#contracts/settings'
-import { sleep, unlessAborted } from '../waits.js'
+import { sleep } from '#contracts/sleep'
+import { unlessAborted } from '../waits.js'
 import type { LiveRun } from './live-run.js'
 
 export type RetryBounds = Pick<DaemonSettings, 'retryMaxAttempts' | 'retryMaxTotalSec'>

@@ -1,11 +1,10 @@
-import { rmdir } from 'node:fs/promises'
 import { createDaemon } from '../../index.js'
 import type { ConfigOptions } from '../environment.js'
 import { SILENT } from './sandbox-problem.js'
 
 /**
  * A daemon as this configuration describes it, but for what would touch the real one: it listens on a free loopback port,
- * keeps everything in memory, watches nothing and leaves nothing behind.
+ * keeps everything in memory, watches nothing and leaves nothing behind. Not for runs that have tools.
  */
 export async function startTrial(
   environment: Readonly<Record<string, string>>,
@@ -17,15 +16,9 @@ export async function startTrial(
     ...(profile !== undefined && { profile }),
     settings: TRIAL,
     log: SILENT,
+    makesStateDir: false,
   })
-  return {
-    url: daemon.url,
-    async stop() {
-      await daemon.stop()
-      // Of the daemon's own making while it is empty.
-      await rmdir(daemon.config.daemon.stateDir).catch(() => undefined)
-    },
-  }
+  return { url: daemon.url, stop: () => daemon.stop() }
 }
 
 const TRIAL = {
